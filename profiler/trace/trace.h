@@ -1,0 +1,218 @@
+// What one process recorded: the value every reader produces and every analysis starts from.
+#pragma once
+
+#include "profiler/trace/labels.h"
+#include "profiler/trace/span.h"
+#include "profiler/trace/workload_info.h"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddpprof {
+
+// Indices into Trace::names and Trace::threads.
+struct NameId {
+  std::uint32_t index = 0;
+  auto operator<=>(const NameId&) const = default;
+};
+struct ThreadId {
+  std::uint32_t index = 0;
+  auto operator<=>(const ThreadId&) const = default;
+};
+
+// A thread is (system id, lifetime): the system hands ids out again.
+struct Thread {
+  std::int64_t system_id = 0;
+  Span life;
+  std::string name;                     // "main", "replica 1", …
+  bool is_main = false;                 // the thread that runs the training loop; one a trace
+  std::optional<std::int32_t> replica;  // DP: the replica this thread works for
+
+  bool operator==(const Thread&) const = default;
+};
+
+// One optimizer step, as the host saw it.
+// Shape: sorted, not overlapping. Steps of one visit follow each other without a gap; between
+// visits the process waited for its turn and that time belongs to no step.
+struct Step {
+  std::int64_t index = 0;  // counted from the first optimizer step of the process
+  std::int32_t visit = 0;
+  Span span;
+
+  bool operator==(const Step&) const = default;
+};
+
+// A thread was in `phase` during `span`. Scopes of one thread nest.
+struct Scope {
+  Span span;
+  ThreadId thread;
+  Phase phase = Phase::other;
+  NameId name;
+  // CPU recordings: the thread itself computes here (it is not waiting for others to).
+  bool computes = false;
+  // CPU time the thread got inside `span`, nested scopes included. Absent where it was not
+  // measured or would mislead (more than one intra-op thread works for this one).
+  std::optional<std::int64_t> cpu_ns;
+  // DP: the replica the scope is about, for scopes opened on behalf of one.
+  std::optional<std::int32_t> replica;
+
+  bool operator==(const Scope&) const = default;
+};
+
+// A host call into the device's runtime: a launch (it has a correlation) or a synchronising call.
+struct Call {
+  Span span;
+  ThreadId thread;
+  NameId name;
+  std::int64_t correlation = 0;  // 0: launches nothing
+  bool synchronizes = false;     // returns only when device work is done
+
+  bool operator==(const Call&) const = default;
+};
+
+// Something a device ran. Never `stall`.
+struct Work {
+  Span span;
+  std::int32_t device = 0;
+  std::int64_t stream = 0;
+  Activity activity = Activity::compute;
+  NameId name;
+  std::int64_t correlation = 0;  // 0: no launch record
+  std::int64_t bytes = 0;        // copies and sets
+
+  bool operator==(const Work&) const = default;
+};
+
+enum class CollectiveKind : std::uint8_t {
+  all_reduce,
+  broadcast,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  gather,
+  scatter,
+  send,
+  receive,
+  barrier,
+};
+
+// One collective as this rank took part in it.
+struct Collective {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  NameId communicator;
+  std::int64_t sequence = 0;  // position in the communicator's order; equal on all its ranks
+  std::int64_t bytes = 0;
+  bool gradient = false;               // reduces gradients (and is not a used-map, a metric, …)
+  std::optional<std::int32_t> bucket;  // DDP
+  std::optional<std::int32_t> root;    // rooted collectives
+  std::int32_t device = 0;
+  // When its input was ready on this rank. Absent in imports that do not tell.
+  std::optional<std::int64_t> ready_ns;
+  // In flight on this rank: from the start of its transfer (kernel, or a gloo thread taking it
+  // up) to its end. Waiting for other ranks is inside.
+  Span span;
+  // The device work that carries it, if there is one: an index into Trace::work.
+  std::optional<std::uint32_t> work;
+
+  bool operator==(const Collective&) const = default;
+};
+
+// A flaw in the input or the recording that did not stop the reading.
+struct Issue {
+  std::string code;  // kebab-case, permanent
+  std::string text;
+  std::int64_t count = 1;
+
+  bool operator==(const Issue&) const = default;
+};
+
+// Pairs of CLOCK_MONOTONIC and CLOCK_REALTIME read together.
+struct ClockPair {
+  std::int64_t monotonic_ns = 0;
+  std::int64_t real_ns = 0;
+
+  bool operator==(const ClockPair&) const = default;
+};
+
+// A device as the report names it.
+struct Device {
+  std::string name;
+  std::int64_t memory_bytes = 0;
+
+  bool operator==(const Device&) const = default;
+};
+
+struct TraceInfo {
+  WorkloadInfo workload;
+  std::string strategy;  // single | dp | ddp
+  std::int32_t rank = 0;
+  std::int32_t world_size = 1;
+  std::string host;
+  // The kernel's boot id: traces that share it share CLOCK_MONOTONIC. Empty: unknown.
+  std::string boot_id;
+  ClockPair clock_begin, clock_end;
+  std::optional<std::int64_t> clock_uncertainty_ns;  // absent: never measured
+  // The devices this process drives, in replica order.
+  std::vector<Device> devices;
+  // CPU recording: devices are host threads; `work` and `calls` are empty.
+  bool devices_are_threads = false;
+  std::int64_t dropped_records = 0;
+  std::map<std::string, std::string> versions;  // "torch": "2.11.0", …
+  // What the training loop counted, totals over `steps`: "replicate", "scatter" (tensors),
+  // "forward", "gather", "backward", "all_reduce", "broadcast", "optimizer". A missing key: not
+  // counted.
+  std::map<std::string, std::int64_t> counts;
+  std::map<std::string, std::int64_t> ddp_logging_numbers;  // DDPLoggingData, its own names
+  std::map<std::string, std::string> ddp_logging_texts;
+  std::vector<std::optional<std::int64_t>> peak_memory_bytes;  // a device each
+
+  bool operator==(const TraceInfo&) const = default;
+};
+
+// Guarantees: names are unique; every NameId and ThreadId is in range.
+struct Trace {
+  TraceInfo info;
+  std::vector<std::string> names;
+  std::vector<Thread> threads;
+  std::vector<Step> steps;
+  std::vector<Scope> scopes;
+  std::vector<Call> calls;
+  std::vector<Work> work;
+  std::vector<Collective> collectives;
+  std::vector<Issue> issues;
+
+  bool operator==(const Trace&) const = default;
+};
+
+// All ranks of one job. Shape: sorted by rank. Guarantees: one clock where the traces share a
+// boot id.
+struct Run {
+  std::vector<Trace> ranks;
+};
+
+inline constexpr std::string_view kCollectiveKindNames[] = {
+    "all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter",
+    "gather",     "scatter",   "send",   "receive",    "barrier"};
+
+constexpr std::string_view to_string(CollectiveKind kind) {
+  return kCollectiveKindNames[static_cast<std::size_t>(kind)];
+}
+std::optional<CollectiveKind> parse_collective_kind(std::string_view text);
+
+// Gives each distinct name one id, in order of first use, and appends new ones to `names`.
+class NameTable {
+ public:
+  explicit NameTable(std::vector<std::string>& names);
+  NameId intern(std::string_view name);
+
+ private:
+  std::vector<std::string>& names_;
+  std::map<std::string, std::uint32_t, std::less<>> index_;
+};
+
+}  // namespace ddpprof
