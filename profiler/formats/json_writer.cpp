@@ -1,0 +1,164 @@
+#include "profiler/formats/json_writer.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace ddpprof {
+namespace {
+
+// Length of the valid UTF-8 sequence at the front of `text`; 0 when there is none.
+// Source: Unicode 15, table 3-7 (no overlong forms, no surrogates, nothing above U+10FFFF).
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return i < text.size() && byte(i) >= low && byte(i) <= high;
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF) {
+    const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
+    const unsigned high = first == 0xED ? 0x9F : 0xBF;
+    return continues(1, low, high) && continues(2) ? 3 : 0;
+  }
+  if (first >= 0xF0 && first <= 0xF4) {
+    const unsigned low = first == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
+    return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+bool is_plain(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7F &&
+         c != '"' && c != '\\';
+}
+
+void append_escaped(std::string& out, char c) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      break;
+  }
+  static constexpr char kHex[] = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  out += "\\u00";
+  out += kHex[byte >> 4];
+  out += kHex[byte & 15];
+}
+
+template <typename T>
+void append_number(std::string& out, T number) {
+  std::array<char, 32> buffer;
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
+  out.append(buffer.data(), result.ptr);
+}
+
+}  // namespace
+
+void JsonWriter::separate() {
+  if (needs_comma_) text_ += ',';
+  if (wants_line_) text_ += '\n';
+  needs_comma_ = wants_line_ = false;
+}
+
+void JsonWriter::open(char bracket) {
+  separate();
+  text_ += bracket;
+}
+
+void JsonWriter::close(char bracket) {
+  if (wants_line_) text_ += '\n';
+  wants_line_ = false;
+  text_ += bracket;
+  needs_comma_ = true;
+}
+
+void JsonWriter::key(std::string_view name) {
+  value(name);
+  text_ += ": ";
+  needs_comma_ = false;
+}
+
+void JsonWriter::value(std::string_view text) {
+  separate();
+  text_ += '"';
+  while (!text.empty()) {
+    std::size_t plain = 0;
+    while (plain < text.size() && is_plain(text[plain])) ++plain;
+    text_.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const std::size_t length = sequence_length(text);
+    if (length == 0) {
+      text_ += "\xEF\xBF\xBD";
+    } else if (length == 1) {
+      append_escaped(text_, text[0]);
+    } else {
+      text_.append(text.substr(0, length));
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  text_ += '"';
+  needs_comma_ = true;
+}
+
+void JsonWriter::value(std::int64_t number) {
+  separate();
+  append_number(text_, number);
+  needs_comma_ = true;
+}
+
+void JsonWriter::value(bool truth) {
+  separate();
+  text_ += truth ? "true" : "false";
+  needs_comma_ = true;
+}
+
+void JsonWriter::value(double number) {
+  if (std::isnan(number)) return value("nan");
+  if (std::isinf(number)) return value(number < 0 ? "-inf" : "inf");
+  separate();
+  append_number(text_, number);
+  needs_comma_ = true;
+}
+
+void JsonWriter::null() {
+  separate();
+  text_ += "null";
+  needs_comma_ = true;
+}
+
+void JsonWriter::microseconds(std::int64_t time_ns) {
+  separate();
+  // Unsigned, because the smallest integer has no positive twin.
+  std::uint64_t magnitude = static_cast<std::uint64_t>(time_ns);
+  if (time_ns < 0) {
+    text_ += '-';
+    magnitude = 0 - magnitude;
+  }
+  append_number(text_, magnitude / 1000);
+  const auto decimals = static_cast<unsigned>(magnitude % 1000);
+  text_ += '.';
+  text_ += static_cast<char>('0' + decimals / 100);
+  text_ += static_cast<char>('0' + decimals / 10 % 10);
+  text_ += static_cast<char>('0' + decimals % 10);
+  needs_comma_ = true;
+}
+
+}  // namespace ddpprof
