@@ -1,0 +1,8 @@
+// The device source of builds without a GPU: there is none, host threads are the devices.
+#include "profiler/record/device_source.h"
+
+namespace ddpprof {
+
+std::unique_ptr<DeviceSource> make_device_source() { return nullptr; }
+
+}  // namespace ddpprof
