@@ -1,0 +1,39 @@
+#include "profiler/diagnose/counts.h"
+
+#include "profiler/diagnose/devices.h"
+#include "profiler/diagnose/host_phases.h"
+#include "profiler/diagnose/launches.h"
+#include "profiler/diagnose/windows.h"
+
+#include <cstdint>
+
+namespace ddpprof {
+namespace {
+
+std::int64_t count_launches(const Trace& trace, const std::vector<Step>& steps) {
+  const std::vector<TraceDevice> devices = find_devices(trace);
+  const HostPhases phases = find_host_phases(trace, devices.size());
+  std::int64_t count = 0;
+  for (const auto& work : find_launches(trace, devices, phases)) {
+    for (const LaunchedWork& launched : work) {
+      if (find_launching_step(steps, launched.launched_ns)) ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+std::map<std::string, double> find_counts(const Trace& trace) {
+  const std::vector<Step> steps = order_steps(trace.steps);
+  std::map<std::string, double> counts;
+  if (steps.empty()) return counts;
+  const auto add = [&](const std::string& key, std::int64_t total) {
+    counts[key] = static_cast<double>(total) / static_cast<double>(steps.size());
+  };
+  for (const auto& [key, total] : trace.info.counts) add(key, total);
+  if (!trace.info.devices_are_threads) add("launch", count_launches(trace, steps));
+  return counts;
+}
+
+}  // namespace ddpprof

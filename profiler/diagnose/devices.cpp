@@ -1,0 +1,58 @@
+#include "profiler/diagnose/devices.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ddpprof {
+namespace {
+
+std::vector<TraceDevice> thread_devices(const Trace& trace) {
+  std::int32_t count = std::max(1, static_cast<std::int32_t>(trace.info.devices.size()));
+  for (const Thread& thread : trace.threads)
+    count = std::max(count, thread.replica.value_or(0) + 1);
+  std::vector<TraceDevice> devices;
+  for (std::int32_t i = 0; i < count; ++i) {
+    const std::int32_t number = trace.info.world_size > 1 ? trace.info.rank + i : i;
+    devices.push_back({.id = i, .name = "cpu:" + std::to_string(number)});
+  }
+  return devices;
+}
+
+}  // namespace
+
+std::vector<TraceDevice> find_devices(const Trace& trace) {
+  if (trace.info.devices_are_threads) return thread_devices(trace);
+  std::set<std::int32_t> ids;
+  for (const Work& work : trace.work) ids.insert(work.device);
+  const auto count = static_cast<std::int32_t>(trace.info.devices.size());
+  if (ids.empty() || (*ids.begin() >= 0 && *ids.rbegin() < count)) {
+    for (std::int32_t i = 0; i < std::max(1, count); ++i) ids.insert(i);
+  }
+  std::vector<TraceDevice> devices;
+  for (const std::int32_t id : ids) {
+    devices.push_back({.id = id, .name = "cuda:" + std::to_string(id)});
+  }
+  return devices;
+}
+
+std::optional<std::size_t> position_of(const std::vector<TraceDevice>& devices, std::int32_t id) {
+  const auto found = std::ranges::find(devices, id, &TraceDevice::id);
+  if (found == devices.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - devices.begin());
+}
+
+std::vector<std::vector<std::size_t>> find_collectives(const Trace& trace,
+                                                       const std::vector<TraceDevice>& devices) {
+  std::vector<std::vector<std::size_t>> by_device(devices.size());
+  for (std::size_t i = 0; i < trace.collectives.size(); ++i) {
+    const Collective& collective = trace.collectives[i];
+    const std::int32_t id = collective.work && *collective.work < trace.work.size()
+                                ? trace.work[*collective.work].device
+                                : collective.device;
+    const auto device = devices.size() == 1 ? 0 : position_of(devices, id);
+    if (device) by_device[*device].push_back(i);
+  }
+  return by_device;
+}
+
+}  // namespace ddpprof

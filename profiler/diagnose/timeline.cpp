@@ -1,0 +1,93 @@
+#include "profiler/diagnose/timeline.h"
+
+#include "profiler/diagnose/sweep.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <tuple>
+
+namespace ddpprof {
+namespace {
+
+// The order is the priority.
+int rank_of(const Label& label) {
+  switch (label.activity.value_or(Activity::stall)) {
+    case Activity::compute:
+      return 0;
+    case Activity::stall:  // compute that lost its core
+      return 1;
+    case Activity::communication:
+      return 2;
+    case Activity::copy:
+      return 3;
+  }
+  throw std::logic_error("an activity without a priority");
+}
+
+void append(std::vector<Segment>& segments, const Segment& segment) {
+  if (segment.span.empty()) return;
+  if (!segments.empty() && segments.back().label == segment.label) {
+    segments.back().span.end_ns = segment.span.end_ns;
+  } else {
+    segments.push_back(segment);
+  }
+}
+
+void check_cover(const Window& window, const std::vector<Segment>& segments) {
+  std::int64_t at = window.span.begin_ns;
+  for (const Segment& segment : segments) {
+    if (segment.span.begin_ns != at || segment.span.empty()) {
+      throw std::logic_error("labels do not cover the window of a step");
+    }
+    at = segment.span.end_ns;
+  }
+  if (at != window.span.end_ns) throw std::logic_error("labels end before the window of a step");
+}
+
+}  // namespace
+
+std::vector<std::vector<Segment>> label_windows(
+    const std::vector<Window>& windows, std::vector<Busy> busy,
+    const std::function<void(Span, std::vector<Segment>&)>& label_gap) {
+  std::ranges::sort(busy, [](const Busy& a, const Busy& b) {
+    const auto key = [](const Busy& x) {
+      return std::tuple(rank_of(x.label), x.began_ns, x.stream, x.label.phase, x.span);
+    };
+    return key(a) < key(b);
+  });
+  std::vector<Span> by_priority;
+  by_priority.reserve(busy.size());
+  for (const Busy& one : busy) by_priority.push_back(one.span);
+  const std::vector<Piece> pieces = sweep(by_priority);
+
+  std::vector<std::vector<Segment>> labelled;
+  for (const Window& window : windows) {
+    std::vector<Segment> segments, gap;
+    std::int64_t at = window.span.begin_ns;
+    const auto close_gap = [&](std::int64_t until) {
+      if (at >= until) return;
+      gap.clear();
+      label_gap({at, until}, gap);
+      for (const Segment& segment : gap) append(segments, segment);
+    };
+    auto piece = std::ranges::partition_point(
+        pieces, [&](const Piece& candidate) { return candidate.span.end_ns <= at; });
+    for (; piece != pieces.end() && piece->span.begin_ns < window.span.end_ns; ++piece) {
+      const Span inside = clip(piece->span, window.span);
+      close_gap(inside.begin_ns);
+      append(segments, {inside, busy[piece->winner].label});
+      at = std::max(at, inside.end_ns);
+    }
+    close_gap(window.span.end_ns);
+    check_cover(window, segments);
+    labelled.push_back(std::move(segments));
+  }
+  return labelled;
+}
+
+std::vector<DeviceTimeline> find_timelines(const Trace& trace) {
+  return trace.info.devices_are_threads ? find_thread_timelines(trace)
+                                        : find_device_timelines(trace);
+}
+
+}  // namespace ddpprof
