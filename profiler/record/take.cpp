@@ -113,7 +113,8 @@ Trace Recorder::take(TraceInfo info) {
   trace.info.dropped_records += given_up_count;
   for (std::size_t i = 0; i < kCountersCount; ++i) {
     const std::int64_t value = log_->counters[i].exchange(0, std::memory_order_relaxed);
-    if (value != 0) trace.info.counts[std::string(kCounterNames[i])] = value;
+    // 0 included: the loop would have counted one.
+    trace.info.counts[std::string(kCounterNames[i])] = value;
   }
 
   if (log_->source) {

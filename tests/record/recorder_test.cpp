@@ -83,7 +83,7 @@ TEST(Recorder, RecordsNothingWhileOff) {
   EXPECT_TRUE(trace.scopes.empty());
   EXPECT_TRUE(trace.threads.empty());
   EXPECT_TRUE(trace.collectives.empty());
-  EXPECT_TRUE(trace.info.counts.empty());
+  for (const auto& [name, count] : trace.info.counts) EXPECT_EQ(count, 0) << name;
   EXPECT_EQ(trace.info.dropped_records, 0);
 }
 
@@ -276,7 +276,9 @@ TEST(Recorder, CountsOnlyWhileOn) {
   recorder.count(Counter::all_reduce);
   recorder.stop();
   recorder.count(Counter::scatter, 100);
-  const std::map<std::string, std::int64_t> expected = {{"scatter", 4}, {"all_reduce", 1}};
+  const std::map<std::string, std::int64_t> expected = {
+      {"replicate", 0}, {"scatter", 4},    {"forward", 0},   {"gather", 0},
+      {"backward", 0},  {"all_reduce", 1}, {"broadcast", 0}, {"optimizer", 0}};
   EXPECT_EQ(recorder.take({}).info.counts, expected);
 }
 
