@@ -1,0 +1,100 @@
+// Wrong usage: exit code 2, one line that says what, one that says what to do.
+#include "tests/trainers/trainer_process.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace ddpprof::test {
+namespace {
+
+struct Mistake {
+  const char* name;
+  Arguments arguments;
+  const char* subject;
+  const char* hint;  // a part of it
+};
+
+class Usage : public testing::TestWithParam<Mistake> {};
+
+TEST_P(Usage, IsRefusedWithAHint) {
+  TrainerProcess process(GetParam().arguments);
+  EXPECT_EQ(process.wait(), 2);
+  const std::string error = process.error();
+  EXPECT_EQ(error.find("ddpprof-train: " + std::string(GetParam().subject)), 0U) << error;
+  const auto hint = error.find("\n  hint: ");
+  ASSERT_NE(hint, std::string::npos) << error;
+  EXPECT_NE(error.find(GetParam().hint, hint), std::string::npos) << error;
+  EXPECT_EQ(process.output(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mistakes, Usage,
+    testing::Values(
+        Mistake{"Workload", {"--workload", "bort"}, "--workload bort: ", "digits-mlp, bert-base"},
+        Mistake{"Strategy", {"--strategy", "fsdp"}, "--strategy fsdp: ", "single, dp, ddp"},
+        Mistake{"Precision", {"--precision", "fp16"}, "--precision fp16: ", "fp32 or bf16"},
+        Mistake{"Batch",
+                {"--strategy", "dp", "--workers", "3", "--batch", "64"},
+                "--batch 64: ",
+                "--batch 63 or --batch 66"},
+        Mistake{"MicroSteps", {"--micro-steps", "3"}, "--batch 64: ", "--batch 63"},
+        Mistake{"BatchTooLarge", {"--batch", "5000"}, "--batch 5000: ", "at most 1437"},
+        Mistake{"NoWorkers", {"--strategy", "dp", "--workers", "0"}, "--workers 0: ", "--help"},
+        Mistake{"TooManyWorkers",
+                {"--strategy", "dp", "--workers", "100"},
+                "--batch 64: ",
+                "--batch 100"},
+        Mistake{
+            "Width", {"--workload", "bert-base", "--width", "200"}, "--width 200: ", "--width 192"},
+        Mistake{"Sequence", {"--workload", "bert-base", "--seq", "600"}, "--seq 600: ", "128"},
+        Mistake{"NoSuchSetting", {"--seq", "16"}, "--seq: ", "leave it out"},
+        Mistake{"NoRank", {"--strategy", "ddp"}, "WORLD_SIZE: ", "torchrun"},
+        Mistake{"Fault", {"--fault", "flood"}, "--fault flood: ", "sum-gradients"},
+        Mistake{"FaultRank", {"--fault", "die-in-warmup:7"}, "--fault die-in-warmup:7: ", "0 to 0"},
+        Mistake{"Both", {"--steps", "1", "--epochs", "1"}, "--epochs: ", "one of them"},
+        Mistake{"Flag", {"--fast"}, "command line: ", "--help"},
+        Mistake{"Number", {"--batch", "many"}, "command line: ", "--help"},
+        Mistake{"Control", {"--control-fd", "77"}, "--control-fd 77: ", "stand-alone"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(CommandLine, HelpIsAManual) {
+  TrainerProcess process({"--help"});
+  EXPECT_EQ(process.wait(), 0);
+  for (const char* word :
+       {"--strategy", "--gradient-as-bucket-view", "Examples:", "torchrun", "Exit codes:"}) {
+    EXPECT_NE(process.output().find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(process.error(), "");
+}
+
+TEST(CommandLine, VersionIsOneLine) {
+  TrainerProcess process({"--version"});
+  EXPECT_EQ(process.wait(), 0);
+  EXPECT_EQ(process.output().find("ddpprof-train "), 0U) << process.output();
+}
+
+TEST(CommandLine, SaysThatAPresetTrainsInFp32OnACpu) {
+  TrainerProcess process({"--workload", "bert-base", "--layers", "1", "--width", "32", "--seq", "4",
+                          "--vocab", "10", "--batch", "2", "--steps", "1"});
+  EXPECT_EQ(process.wait(), 0) << process.error();
+  EXPECT_NE(process.error().find("on this CPU it trains in fp32\n"), std::string::npos);
+}
+
+TEST(CommandLine, Bf16TrainsOnACpuWhenAskedFor) {
+  TrainerProcess process({"--workload", "bert-base", "--layers", "1", "--width", "32", "--seq", "4",
+                          "--vocab", "10", "--batch", "4", "--steps", "2", "--precision", "bf16",
+                          "--strategy", "dp"});
+  EXPECT_EQ(process.wait(), 0) << process.error();
+  EXPECT_EQ(process.error(), "");
+}
+
+TEST(CommandLine, AnUnwritableFileIsAFailureNotWrongUsage) {
+  TrainerProcess process({"--steps", "1", "--metrics", "/nowhere/m.jsonl"});
+  EXPECT_EQ(process.wait(), 1);
+  EXPECT_NE(process.error().find("--metrics /nowhere/m.jsonl: "), std::string::npos);
+  EXPECT_NE(process.error().find("\n  hint: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ddpprof::test

@@ -1,0 +1,210 @@
+#include "trainers/command_line.h"
+
+#include "ddpprof_version.h"
+#include "embedded/train_help_footer.h"
+#include "profiler/trace/error.h"
+#include "trainers/workloads/table.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <CLI/CLI.hpp>
+
+namespace ddpprof {
+namespace {
+
+constexpr const char* kSeeHelp = "see ddpprof-train --help";
+
+// What the user typed, before the workload's own values are filled in.
+struct Given {
+  std::optional<std::int64_t> batch, steps;
+  std::optional<std::string> precision;
+  std::optional<double> learning_rate, weight_decay;
+  std::string optimizer = "fused-adamw";
+  bool no_broadcast_buffers = false;
+};
+
+void add_training_options(CLI::App& app, TrainOptions& options, Given& given) {
+  WorkloadOptions& workload = options.workload_options;
+  constexpr const char* kGroup = "What is trained";
+  app.add_option("--strategy", options.strategy, "single, dp or ddp")->group(kGroup);
+  app.add_option("--workload", options.workload, "One of: " + workload_names())->group(kGroup);
+  app.add_option("--layers", workload.layers, "Hidden layers")->group(kGroup);
+  app.add_option("--width", workload.width, "Their width")->group(kGroup);
+  app.add_option("--seq", workload.sequence_length, "Tokens a sample")->group(kGroup);
+  app.add_option("--vocab", workload.vocabulary, "Vocabulary")->group(kGroup);
+  app.add_option("--dropout", workload.dropout, "Dropout probability, 0 to less than 1")
+      ->group(kGroup);
+  app.add_option("--seed", workload.seed, "Of parameters, sample order, tokens and dropout")
+      ->group(kGroup);
+
+  constexpr const char* kHow = "How";
+  app.add_option("--batch", given.batch, "Samples an optimizer step, over all devices")
+      ->group(kHow);
+  app.add_option("--micro-steps", options.micro_steps,
+                 "Backward passes an optimizer step (gradient accumulation; ddp: no_sync)")
+      ->group(kHow);
+  app.add_option("--precision", given.precision, "fp32, fp64, bf16 (autocast); fp16 needs a GPU")
+      ->group(kHow);
+  app.add_option("--optimizer", given.optimizer, "fused-adamw or foreach-adamw")->group(kHow);
+  app.add_option("--lr", given.learning_rate, "Learning rate")->group(kHow);
+  app.add_option("--weight-decay", given.weight_decay, "Weight decay")->group(kHow);
+  app.add_option("--steps", given.steps, "Optimizer steps of a stand-alone run")->group(kHow);
+  app.add_option("--epochs", options.epochs, "Or: epochs of a stand-alone run")->group(kHow);
+}
+
+void add_parallel_options(CLI::App& app, TrainOptions& options, Given& given) {
+  constexpr const char* kGroup = "Devices";
+  app.add_option("--workers", options.workers, "Devices of dp (default 2)")->group(kGroup);
+  app.add_option("--threads", options.threads,
+                 "Intra-op threads a device (default: cores / devices)")
+      ->group(kGroup);
+  app.add_option("--timeout", options.timeout_s,
+                 "Seconds until a collective, or meeting the other ranks, fails (default 60)")
+      ->group(kGroup);
+
+  ReducerOptions& reducer = options.reducer;
+  constexpr const char* kDdp = "DistributedDataParallel";
+  app.add_option("--bucket-cap-mb", reducer.bucket_cap_mb, "MiB of gradients a bucket (default 25)")
+      ->group(kDdp);
+  app.add_option("--first-bucket-mb", reducer.first_bucket_mb,
+                 "MiB of the first bucket (default 1, or --bucket-cap-mb where given)")
+      ->group(kDdp);
+  app.add_flag("--gradient-as-bucket-view", reducer.gradient_as_bucket_view,
+               "Gradients live in the buckets: no copy back")
+      ->group(kDdp);
+  app.add_flag("--static-graph", reducer.static_graph, "The graph is the same in every step")
+      ->group(kDdp);
+  app.add_flag("--find-unused-parameters", reducer.find_unused_parameters,
+               "Search the graph for parameters without a gradient, every step")
+      ->group(kDdp);
+  app.add_flag("--no-broadcast-buffers", given.no_broadcast_buffers,
+               "Do not copy rank 0's buffers to all ranks before each forward")
+      ->group(kDdp);
+}
+
+void add_output_options(CLI::App& app, TrainOptions& options) {
+  constexpr const char* kGroup = "Output";
+  app.add_option("--trace", options.trace, "Record, and write the trace of this process")
+      ->group(kGroup);
+  app.add_option("--metrics", options.metrics, "Write a JSON line {step, loss} a step")
+      ->group(kGroup);
+  app.add_option("--gradients", options.gradients,
+                 "Write gradients and parameters of every step into this folder, as raw doubles")
+      ->group(kGroup);
+  constexpr const char* kControl = "For ddpprof compare and tests";
+  app.add_option("--control-fd", options.control_fd, "Take orders from this descriptor")
+      ->group(kControl);
+  app.add_option("--warmup", options.warmup, "Steps before the first order (default 5)")
+      ->group(kControl);
+  app.add_option("--fault", options.fault, "Plant a fault: NAME or NAME:RANK")->group(kControl);
+}
+
+void need_positive(const char* flag, std::optional<std::int64_t> value) {
+  if (value && *value < 1) {
+    throw UsageError(std::string(flag) + " " + std::to_string(*value), "must be at least 1",
+                     kSeeHelp);
+  }
+}
+
+void check_ranges(const TrainOptions& options, const Given& given) {
+  need_positive("--batch", given.batch);
+  need_positive("--micro-steps", options.micro_steps);
+  need_positive("--workers", options.workers);
+  need_positive("--threads", options.threads);
+  need_positive("--steps", given.steps);
+  need_positive("--epochs", options.epochs);
+  if (given.steps && options.epochs) {
+    throw UsageError("--epochs", "cannot be given together with --steps", "leave one of them out");
+  }
+  if (options.warmup < 0) {
+    throw UsageError("--warmup", "must not be negative", kSeeHelp);
+  }
+  if (!(options.timeout_s > 0)) {
+    throw UsageError("--timeout", "must be positive", "give seconds, such as --timeout 60");
+  }
+  for (const auto& megabytes : {options.reducer.bucket_cap_mb, options.reducer.first_bucket_mb}) {
+    if (megabytes && !(*megabytes > 0)) {
+      throw UsageError("--bucket-cap-mb, --first-bucket-mb", "must be positive",
+                       "PyTorch's values are 25 and 1");
+    }
+  }
+}
+
+Precision choose_precision(const WorkloadRow& row, const Given& given,
+                           std::vector<std::string>& notes) {
+  const std::string name = given.precision.value_or(std::string(row.defaults.precision));
+  const auto* const found = std::ranges::find(kPrecisionNames, name);
+  if (found == std::end(kPrecisionNames)) {
+    throw UsageError("--precision " + name, "there is no such precision",
+                     "take fp32, fp64 or bf16");
+  }
+  const auto precision = static_cast<Precision>(found - std::begin(kPrecisionNames));
+  if (given.precision && precision == Precision::fp16) {
+    throw UsageError("--precision fp16", "is not supported on a CPU",
+                     "take fp32 or bf16, or run on a GPU");
+  }
+  if (!given.precision && precision != Precision::fp32) {
+    notes.push_back(std::string(row.name) + " trains in " + name +
+                    " on a GPU; on this CPU it trains in fp32");
+    return Precision::fp32;
+  }
+  return precision;
+}
+
+void fill_in_defaults(CommandLine& line, const Given& given) {
+  TrainOptions& options = line.options;
+  const WorkloadRow* row = find_workload_row(options.workload);
+  if (row == nullptr) {
+    throw UsageError("--workload " + options.workload, "there is no such workload",
+                     "workloads: " + workload_names());
+  }
+  options.batch = given.batch.value_or(row->defaults.batch);
+  options.steps = given.steps.value_or(row->defaults.steps);
+  options.precision = choose_precision(*row, given, options.notes);
+  options.optimizer.learning_rate = given.learning_rate.value_or(row->defaults.learning_rate);
+  options.optimizer.weight_decay = given.weight_decay.value_or(row->defaults.weight_decay);
+  if (given.optimizer == "foreach-adamw") {
+    options.optimizer.kind = OptimizerKind::foreach_adamw;
+  } else if (given.optimizer != "fused-adamw") {
+    throw UsageError("--optimizer " + given.optimizer, "there is no such optimizer",
+                     "optimizers: fused-adamw, foreach-adamw");
+  }
+  options.reducer.broadcast_buffers = !given.no_broadcast_buffers;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(std::vector<std::string> arguments) {
+  CommandLine line;
+  line.options.workers = 2;
+  Given given;
+  CLI::App app(
+      "Trains one workload on one device, by DataParallel or by "
+      "DistributedDataParallel, and records where the time of its steps goes.",
+      "ddpprof-train");
+  app.footer(std::string(embedded::train_help_footer));
+  bool show_version = false;
+  app.add_flag("--version", show_version, "Print the version and leave");
+  add_training_options(app, line.options, given);
+  add_parallel_options(app, line.options, given);
+  add_output_options(app, line.options);
+  try {
+    std::ranges::reverse(arguments);  // CLI11 takes them from the back
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp&) {
+    line.text = app.help();
+    return line;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError("command line", error.what(), kSeeHelp);
+  }
+  if (show_version) {
+    line.text = "ddpprof-train " + std::string(kVersion) + " (" + std::string(kCommit) + ")\n";
+    return line;
+  }
+  check_ranges(line.options, given);
+  fill_in_defaults(line, given);
+  return line;
+}
+
+}  // namespace ddpprof

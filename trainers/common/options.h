@@ -1,0 +1,77 @@
+// Everything a trainer is told, checked as far as it can be without opening anything.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddpprof {
+
+enum class Precision : std::uint8_t { fp32, fp64, bf16, fp16 };
+
+inline constexpr std::string_view kPrecisionNames[] = {"fp32", "fp64", "bf16", "fp16"};
+
+constexpr std::string_view to_string(Precision precision) {
+  return kPrecisionNames[static_cast<std::size_t>(precision)];
+}
+
+// Absent: the workload's own value. Given, but unknown to the workload: a UsageError.
+struct WorkloadOptions {
+  std::optional<std::int64_t> layers;
+  std::optional<std::int64_t> width;
+  std::optional<std::int64_t> sequence_length;
+  std::optional<std::int64_t> vocabulary;
+  std::optional<double> dropout;
+  std::uint64_t seed = 0;
+};
+
+// What torch.nn.parallel.DistributedDataParallel takes under the same names.
+struct ReducerOptions {
+  std::optional<double> bucket_cap_mb;    // absent: 25, and a first bucket of 1
+  std::optional<double> first_bucket_mb;  // absent: 1, or bucket_cap_mb where that is given
+  bool gradient_as_bucket_view = false;
+  bool static_graph = false;
+  bool find_unused_parameters = false;
+  bool broadcast_buffers = true;
+};
+
+enum class OptimizerKind : std::uint8_t { fused_adamw, foreach_adamw };
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::fused_adamw;
+  double learning_rate = 0;
+  double weight_decay = 0;
+};
+
+struct TrainOptions {
+  std::string strategy = "single";
+  std::string workload = "digits-mlp";
+  WorkloadOptions workload_options;
+  std::int64_t batch = 0;  // samples an optimizer step, over all devices
+  Precision precision = Precision::fp32;
+  OptimizerOptions optimizer;
+  std::int64_t micro_steps = 1;
+  std::int64_t workers = 1;             // dp: devices
+  std::optional<std::int64_t> threads;  // intra-op threads a device; absent: cores / devices
+  ReducerOptions reducer;
+  double timeout_s = 60;  // of a collective and of meeting the other ranks
+
+  // A stand-alone run is that long; of both, epochs wins.
+  std::int64_t steps = 0;
+  std::optional<std::int64_t> epochs;
+  std::int64_t warmup = 5;  // steps before the first order
+
+  std::string fault;  // empty: none
+  std::filesystem::path trace;
+  std::filesystem::path metrics;
+  std::filesystem::path gradients;
+  std::optional<int> control_fd;
+
+  // Choices made for the user; rank 0 says them once training begins.
+  std::vector<std::string> notes;
+};
+
+}  // namespace ddpprof

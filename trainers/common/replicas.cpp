@@ -1,0 +1,103 @@
+#include "trainers/common/replicas.h"
+
+#include "profiler/trace/error.h"
+#include "trainers/common/parameters.h"
+#include "trainers/workloads/model.h"
+
+#include <exception>
+#include <string>
+#include <thread>
+
+#include <ATen/ThreadLocalState.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_copy.h>
+
+namespace ddpprof {
+
+Replicas::Replicas(const Workload& workload, const Model& original, std::int64_t count)
+    : original_(tensors_of(original)) {
+  for (std::int64_t replica = 0; replica < count; ++replica) {
+    models_.push_back(workload.make_model());
+    models_.back()->train();
+    tensors_.push_back(tensors_of(*models_.back()));
+  }
+}
+
+Replicas::Tensors Replicas::tensors_of(const Model& model) {
+  return {.parameters = unique_parameters(model).tensors, .buffers = unique_buffers(model)};
+}
+
+void Replicas::replicate() {
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < original_.parameters.size(); ++i) {
+    tensors_[0].parameters[i].set_data(original_.parameters[i].detach());
+  }
+  for (std::size_t i = 0; i < original_.buffers.size(); ++i) {
+    tensors_[0].buffers[i].set_data(original_.buffers[i]);
+  }
+  for (std::size_t replica = 1; replica < tensors_.size(); ++replica) {
+    at::_foreach_copy_(tensors_[replica].parameters, original_.parameters);
+    if (!original_.buffers.empty()) {
+      at::_foreach_copy_(tensors_[replica].buffers, original_.buffers);
+    }
+  }
+}
+
+void Replicas::reduce_gradients() {
+  const at::NoGradGuard no_grad;
+  for (const Tensors& replica : tensors_) {
+    std::vector<at::Tensor> sums;
+    std::vector<at::Tensor> summands;
+    for (std::size_t i = 0; i < original_.parameters.size(); ++i) {
+      at::Tensor& gradient = replica.parameters[i].mutable_grad();
+      at::Tensor& sum = original_.parameters[i].mutable_grad();
+      if (gradient.defined() && sum.defined()) {
+        sums.push_back(sum);
+        summands.push_back(std::move(gradient));
+      } else if (gradient.defined()) {
+        sum = std::move(gradient);
+      }
+      gradient = at::Tensor();
+    }
+    if (!sums.empty()) {
+      at::_foreach_add_(sums, summands);
+    }
+  }
+}
+
+void run_replicas(Recorder& recorder, std::int64_t count,
+                  const std::function<void(std::int64_t replica)>& work) {
+  const at::ThreadLocalState state;
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));
+  const auto run = [&](std::int64_t replica) {
+    const at::ThreadLocalStateGuard guard(state);
+    const ThreadScope thread(recorder, "replica " + std::to_string(replica), false,
+                             static_cast<std::int32_t>(replica));
+    try {
+      work(replica);
+    } catch (...) {
+      errors[static_cast<std::size_t>(replica)] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t replica = 0; replica < count; ++replica) {
+      threads.emplace_back(run, replica);
+    }
+  }
+  for (std::size_t replica = 0; replica < errors.size(); ++replica) {
+    if (!errors[replica]) {
+      continue;
+    }
+    try {
+      std::rethrow_exception(errors[replica]);
+    } catch (const std::exception& error) {
+      const std::string text = error.what();
+      throw Error("replica " + std::to_string(replica), text.substr(0, text.find('\n')),
+                  "--strategy single runs the same work on one device");
+    }
+  }
+}
+
+}  // namespace ddpprof

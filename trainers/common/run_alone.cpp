@@ -1,0 +1,115 @@
+#include "trainers/common/evaluation.h"
+#include "trainers/common/metrics.h"
+#include "trainers/common/runs.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace ddpprof {
+namespace {
+
+constexpr double kProgressInterval_s = 0.2;
+constexpr double kPlainInterval_s = 5;          // where lines pile up in a log
+constexpr std::int64_t kMetricsInterval = 100;  // steps between collective writes
+
+double to_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+// One line on stderr: rewritten on a terminal, a new one now and then elsewhere. Rank 0 only.
+class ProgressLine {
+ public:
+  ProgressLine(bool is_silent, std::int64_t begin_ns) : is_silent_(is_silent), last_ns_(begin_ns) {}
+  ~ProgressLine() {
+    if (is_terminal_ && is_shown_) {
+      std::fputs("\r\033[K", stderr);
+    }
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const TrainingLoop& loop, std::int64_t steps_count, double samples_per_s) {
+    const std::int64_t time_ns = now_ns();
+    const double interval_s = is_terminal_ ? kProgressInterval_s : kPlainInterval_s;
+    if (is_silent_ || to_seconds(time_ns - last_ns_) < interval_s) {
+      return;
+    }
+    last_ns_ = time_ns;
+    is_shown_ = true;
+    std::fprintf(stderr, "%sstep %lld of %lld, loss %.4f, %.1f samples/s%s",
+                 is_terminal_ ? "\r\033[K" : "", static_cast<long long>(loop.steps_count()),
+                 static_cast<long long>(steps_count), loop.last_loss().value_or(0), samples_per_s,
+                 is_terminal_ ? "" : "\n");
+  }
+
+ private:
+  bool is_silent_;
+  bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool is_shown_ = false;
+  std::int64_t last_ns_;
+};
+
+void print_result(RunContext& context, double samples_per_s, std::optional<double> mean_loss,
+                  const std::optional<Accuracy>& accuracy) {
+  const TrainOptions& options = context.input.options;
+  std::printf("%s, %s, %lld device%s: %lld steps", options.workload.c_str(),
+              options.strategy.c_str(),
+              static_cast<long long>(context.info.devices.size()) * context.info.world_size,
+              context.info.devices.size() * context.info.world_size == 1 ? "" : "s",
+              static_cast<long long>(context.loop.steps_count()));
+  if (mean_loss) {
+    std::printf(", loss %.6f", *mean_loss);
+  }
+  if (accuracy) {
+    std::printf(", test accuracy %.2f %% (%lld of %lld)",
+                100.0 * static_cast<double>(accuracy->right_count) /
+                    static_cast<double>(accuracy->samples_count),
+                static_cast<long long>(accuracy->right_count),
+                static_cast<long long>(accuracy->samples_count));
+  }
+  std::printf(", %.1f samples/s\n", samples_per_s);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void run_alone(RunContext& context) {
+  const TrainOptions& options = context.input.options;
+  const std::int64_t steps_count =
+      options.epochs ? *options.epochs * context.loop.steps_per_epoch() : options.steps;
+  // At least the last step is recorded.
+  const std::int64_t record_from = std::min(options.warmup, steps_count - 1);
+  Metrics metrics(context);
+  const std::int64_t begin_ns = now_ns();
+  const auto samples_per_s = [&] {
+    return static_cast<double>(context.loop.steps_count() * options.batch) /
+           to_seconds(now_ns() - begin_ns);
+  };
+  double final_samples_per_s = 0;
+  {
+    ProgressLine progress(context.input.place.rank != 0, begin_ns);
+    for (std::int64_t step = 0; step < steps_count; ++step) {
+      if (!context.trace.empty() && step == record_from) {
+        start_recording(context, 0);
+      }
+      context.loop.run_step();
+      progress.show(context.loop, steps_count, samples_per_s());
+      if ((step + 1) % kMetricsInterval == 0) {
+        metrics.write();
+      }
+    }
+    final_samples_per_s = samples_per_s();
+  }
+  if (!context.trace.empty()) {
+    stop_recording(context);
+  }
+  metrics.write();
+  const std::optional<double> loss = context.loop.mean_last_loss();
+  const std::optional<Accuracy> accuracy = evaluate(context.input, context.strategy);
+  if (context.input.place.rank == 0) {
+    print_result(context, final_samples_per_s, loss, accuracy);
+  }
+  write_trace(context);
+}
+
+}  // namespace ddpprof

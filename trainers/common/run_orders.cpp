@@ -1,0 +1,83 @@
+#include "trainers/common/metrics.h"
+#include "trainers/common/runs.h"
+
+#include <torch/version.h>
+
+namespace ddpprof {
+namespace {
+
+constexpr std::int64_t kProgressInterval_ns = 200'000'000;  // at most 5 messages a second
+
+// Tells the controller how far a stage is, not too often.
+class Progress {
+ public:
+  Progress(ControlChannel& control, std::string_view stage, std::int64_t steps_count)
+      : control_(control), stage_(stage), steps_count_(steps_count) {}
+
+  void show(std::int64_t step, std::int64_t time_ns) {
+    if (time_ns - last_ns_ >= kProgressInterval_ns) {
+      last_ns_ = time_ns;
+      control_.send(ProgressMessage{.stage = stage_, .step = step, .steps_count = steps_count_});
+    }
+  }
+
+ private:
+  ControlChannel& control_;
+  std::string stage_;
+  std::int64_t steps_count_;
+  std::int64_t last_ns_ = 0;
+};
+
+RanMessage obey(RunContext& context, ControlChannel& control, const RunOrder& order) {
+  Progress progress(control, "steps", order.discarded + order.steps);
+  for (std::int64_t i = 0; i < order.discarded; ++i) {
+    context.loop.run_step();
+    progress.show(i + 1, now_ns());
+  }
+  if (order.record) {
+    start_recording(context, order.visit);
+  }
+  RanMessage ran;
+  ran.step_ends_ns.reserve(static_cast<std::size_t>(order.steps) + 1);
+  ran.step_ends_ns.push_back(now_ns());
+  for (std::int64_t i = 0; i < order.steps; ++i) {
+    context.loop.run_step();
+    ran.step_ends_ns.push_back(now_ns());
+    progress.show(order.discarded + i + 1, ran.step_ends_ns.back());
+  }
+  if (order.record) {
+    stop_recording(context);
+  }
+  return ran;
+}
+
+}  // namespace
+
+void run_orders(RunContext& context, ControlChannel& control) {
+  const TrainOptions& options = context.input.options;
+  Metrics metrics(context);
+  Progress progress(control, "warm-up", options.warmup);
+  for (std::int64_t step = 1; step <= options.warmup; ++step) {
+    context.loop.run_step();
+    progress.show(step, now_ns());
+  }
+  metrics.write();
+  control.send(ReadyMessage{.workload = context.info.workload,
+                            .devices = context.info.devices,
+                            .torch_version = TORCH_VERSION});
+  while (true) {
+    const Order order = control.receive();
+    if (std::holds_alternative<FinishOrder>(order)) {
+      break;
+    }
+    const RanMessage ran = obey(context, control, std::get<RunOrder>(order));
+    metrics.write();
+    control.send(ran);
+  }
+  write_trace(context);
+  control.send(DoneMessage{.steps_count = context.loop.steps_count(),
+                           .first_loss = context.loop.first_loss(),
+                           .last_loss = context.loop.last_loss()});
+}
+
+}  // namespace ddpprof

@@ -1,0 +1,95 @@
+#include "trainers/common/session.h"
+
+#include "profiler/record/device_source.h"
+#include "profiler/trace/error.h"
+#include "trainers/common/runs.h"
+#include "trainers/common/threads.h"
+#include "trainers/strategies.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <ATen/Parallel.h>
+
+namespace ddpprof {
+namespace {
+
+DeviceSlice slice_devices(const StrategyRow& row, const TrainOptions& options,
+                          const LauncherEnvironment& place) {
+  if (row.has_ranks) {
+    return {.first = place.rank, .count = 1, .total = place.world_size};
+  }
+  const std::int64_t devices = row.has_workers ? options.workers : 1;
+  return {.first = 0, .count = devices, .total = devices};
+}
+
+// Where a job must write a file a rank, the user says where the rank goes in the name.
+std::filesystem::path trace_path(const TrainOptions& options, const LauncherEnvironment& place,
+                                 bool is_controlled) {
+  std::string path = options.trace.string();
+  const std::string mark = "{rank}";
+  const auto at = path.find(mark);
+  if (at != std::string::npos) {
+    path.replace(at, mark.size(), std::to_string(place.rank));
+  } else if (!path.empty() && place.world_size > 1 && !is_controlled) {
+    throw UsageError("--trace " + path, "would be written by every rank",
+                     "put {rank} into the name, such as ddp-{rank}.json.gz");
+  }
+  return path;
+}
+
+}  // namespace
+
+void run_session(const TrainOptions& options, ControlChannel* control) {
+  const StrategyRow& row = find_strategy(options.strategy);
+  const LauncherEnvironment place =
+      row.has_ranks ? read_launcher_environment(
+                          [](const char* name) -> const char* { return std::getenv(name); })
+                    : LauncherEnvironment{};
+  const DeviceSlice devices = slice_devices(row, options, place);
+  check_batch_divides(options.batch, devices.total, options.micro_steps);
+  const std::filesystem::path trace = trace_path(options, place, control != nullptr);
+  const std::int64_t devices_of_host = row.has_ranks ? place.local_world_size : devices.total;
+  const std::int64_t threads =
+      options.threads.value_or(default_threads(usable_cores(), devices_of_host));
+  at::set_num_threads(static_cast<int>(threads));
+
+  // CPU time of a thread says nothing while others work for it.
+  Recorder recorder({.cpu_time = threads == 1, .service_threads = row.service_threads},
+                    make_device_source());
+  const ThreadScope main_thread(recorder, "main", true);
+  const Workload workload =
+      make_workload(options.workload, options.workload_options, options.precision);
+  const StrategyInput input{
+      .options = options,
+      .workload = workload,
+      .place = place,
+      .fault = options.fault.empty() ? std::nullopt
+                                     : std::optional(parse_fault(options.fault, place.world_size)),
+      .recorder = recorder,
+      .control = control};
+  check_batch_fits(options.batch, workload.training.samples_count);
+  if (control != nullptr) {
+    control->send(ProgressMessage{.stage = "set-up", .step = 0, .steps_count = 1});
+  }
+  const std::unique_ptr<Strategy> strategy = row.make(input);
+  if (place.rank == 0) {
+    for (const std::string& note : options.notes) {
+      std::fprintf(stderr, "ddpprof-train: %s\n", note.c_str());
+    }
+  }
+  TrainingLoop loop(input, *strategy, devices);
+  RunContext context{.input = input,
+                     .strategy = *strategy,
+                     .loop = loop,
+                     .info = describe_training(input, *strategy, devices),
+                     .trace = trace};
+  if (control != nullptr) {
+    run_orders(context, *control);
+  } else {
+    run_alone(context);
+  }
+  strategy->shut_down();
+}
+
+}  // namespace ddpprof

@@ -1,0 +1,30 @@
+#include "trainers/common/strategy.h"
+
+#include "trainers/common/parameters.h"
+#include "trainers/workloads/model.h"
+
+#include <ATen/Context.h>
+
+namespace ddpprof {
+
+Strategy::Strategy(const StrategyInput& input)
+    : options_(input.options),
+      workload_(input.workload),
+      fault_(input.fault),
+      recorder_(input.recorder) {
+  const std::uint64_t seed = options_.workload_options.seed;
+  at::manual_seed(seed);
+  model_ = workload_.make_model();
+  model_->train();
+  parameters_ = unique_parameters(*model_).tensors;
+  // Dropout masks differ between ranks.
+  at::manual_seed(seed + 1 + static_cast<std::uint64_t>(input.place.rank));
+}
+
+void Strategy::zero_gradients() {
+  for (const at::Tensor& parameter : parameters_) {
+    parameter.mutable_grad() = at::Tensor();
+  }
+}
+
+}  // namespace ddpprof

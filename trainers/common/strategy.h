@@ -1,0 +1,70 @@
+// What differs between single, dp and ddp: how a batch becomes gradients of the parameters.
+#pragma once
+
+#include "profiler/record/recorder.h"
+#include "trainers/common/control_channel.h"
+#include "trainers/common/faults.h"
+#include "trainers/common/launcher_environment.h"
+#include "trainers/common/options.h"
+#include "trainers/common/sampler.h"
+#include "trainers/workloads/workload.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace ddpprof {
+
+// What a strategy is made of. Everything outlives it.
+struct StrategyInput {
+  const TrainOptions& options;
+  const Workload& workload;
+  const LauncherEnvironment& place;  // rank 0 of 1 unless ddp
+  std::optional<Fault> fault;
+  Recorder& recorder;
+  ControlChannel* control = nullptr;  // null: stand-alone
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  Strategy(const Strategy&) = delete;
+  Strategy& operator=(const Strategy&) = delete;
+
+  // Forward, loss and backward of one micro-step: adds `scale` x the gradient of the mean loss to
+  // the parameters' gradients. `sync`: after this micro-step they hold the mean over all devices,
+  // on every rank; ranks need not agree before that.
+  // Returns the mean loss over this process's devices, detached.
+  virtual at::Tensor forward_backward(const Batch& batch, bool sync, double scale) = 0;
+
+  // After the update. Gives gradients back to the allocator unless something holds views of them.
+  virtual void zero_gradients();
+
+  // Around recorded steps.
+  virtual void set_recording(bool /*is_on*/) {}
+
+  // In place, over all ranks; collective.
+  virtual void sum_over_ranks(at::Tensor& /*tensor*/) {}
+
+  // What the strategy itself has to say in the trace.
+  virtual void describe(TraceInfo& /*info*/) const {}
+
+  // In order, on every rank, when all went well. After an error the process just ends.
+  virtual void shut_down() {}
+
+  Model& model() { return *model_; }
+  const std::vector<at::Tensor>& parameters() const { return parameters_; }
+
+ protected:
+  // Makes the model from the seed, so that it is the same in every process.
+  explicit Strategy(const StrategyInput& input);
+
+  const TrainOptions& options_;
+  const Workload& workload_;
+  std::optional<Fault> fault_;
+  Recorder& recorder_;
+  std::shared_ptr<Model> model_;
+  std::vector<at::Tensor> parameters_;  // of model_, each once
+};
+
+}  // namespace ddpprof

@@ -1,0 +1,119 @@
+#include "trainers/common/timed_backend.h"
+
+#include <ATen/core/ivalue.h>
+
+namespace ddpprof {
+namespace {
+
+constexpr std::string_view kCommunicator = "world";
+
+std::int64_t count_bytes(const std::vector<at::Tensor>& tensors) {
+  std::int64_t bytes = 0;
+  for (const at::Tensor& tensor : tensors) {
+    bytes += static_cast<std::int64_t>(tensor.nbytes());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TimedBackend::TimedBackend(c10::intrusive_ptr<c10d::Backend> inner, Recorder& recorder)
+    : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), recorder_(recorder) {}
+
+void TimedBackend::begin_backward() {
+  in_backward_ = true;
+  bucket_ = 0;
+}
+
+void TimedBackend::end_backward() { in_backward_ = false; }
+
+void TimedBackend::setGroupUid(const std::string& uid) {
+  Backend::setGroupUid(uid);
+  inner_->setGroupUid(uid);
+}
+
+c10::intrusive_ptr<c10d::Work> TimedBackend::allreduce(std::vector<at::Tensor>& tensors,
+                                                       const c10d::AllreduceOptions& options) {
+  // The other one in a backward is the map of used parameters, of integers.
+  const bool gradient = in_backward_ && tensors.at(0).is_floating_point();
+  CollectiveStart start{.kind = CollectiveKind::all_reduce,
+                        .communicator = kCommunicator,
+                        .sequence = sequence_++,
+                        .bytes = count_bytes(tensors),
+                        .gradient = gradient,
+                        .bucket = {},
+                        .root = {}};
+  if (gradient) {
+    start.bucket = bucket_++;
+  }
+  recorder_.count(Counter::all_reduce);
+  const CollectiveHandle handle = recorder_.begin_collective(start);
+  auto work = inner_->allreduce(tensors, options);
+  report_end(work, handle);
+  return work;
+}
+
+c10::intrusive_ptr<c10d::Work> TimedBackend::broadcast(std::vector<at::Tensor>& tensors,
+                                                       const c10d::BroadcastOptions& options) {
+  recorder_.count(Counter::broadcast);
+  const CollectiveHandle handle =
+      recorder_.begin_collective({.kind = CollectiveKind::broadcast,
+                                  .communicator = kCommunicator,
+                                  .sequence = sequence_++,
+                                  .bytes = count_bytes(tensors),
+                                  .gradient = false,
+                                  .bucket = {},
+                                  .root = static_cast<std::int32_t>(options.rootRank)});
+  auto work = inner_->broadcast(tensors, options);
+  report_end(work, handle);
+  return work;
+}
+
+c10::intrusive_ptr<c10d::Work> TimedBackend::allgather(
+    std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
+    const c10d::AllgatherOptions& options) {
+  const CollectiveHandle handle = recorder_.begin_collective({.kind = CollectiveKind::all_gather,
+                                                              .communicator = kCommunicator,
+                                                              .sequence = sequence_++,
+                                                              .bytes = count_bytes(inputs),
+                                                              .gradient = false,
+                                                              .bucket = {},
+                                                              .root = {}});
+  auto work = inner_->allgather(outputs, inputs, options);
+  report_end(work, handle);
+  return work;
+}
+
+c10::intrusive_ptr<c10d::Work> TimedBackend::barrier(const c10d::BarrierOptions& options) {
+  const CollectiveHandle handle = recorder_.begin_collective({.kind = CollectiveKind::barrier,
+                                                              .communicator = kCommunicator,
+                                                              .sequence = sequence_++,
+                                                              .bytes = 0,
+                                                              .gradient = false,
+                                                              .bucket = {},
+                                                              .root = {}});
+  auto work = inner_->barrier(options);
+  report_end(work, handle);
+  return work;
+}
+
+void TimedBackend::report_end(const c10::intrusive_ptr<c10d::Work>& work, CollectiveHandle handle) {
+  if (handle.index == CollectiveHandle{}.index) {
+    return;  // not recorded
+  }
+  ++unreported_;
+  work->getFuture()->addCallback([this, handle](c10::ivalue::Future& /*future*/) {
+    recorder_.end_collective(handle);
+    if (--unreported_ == 0) {
+      unreported_.notify_all();
+    }
+  });
+}
+
+void TimedBackend::wait_for_reports() const {
+  for (std::int64_t count = unreported_; count != 0; count = unreported_) {
+    unreported_.wait(count);
+  }
+}
+
+}  // namespace ddpprof

@@ -1,0 +1,92 @@
+#include "trainers/common/training_loop.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/stack.h>
+
+namespace ddpprof {
+
+TrainingLoop::TrainingLoop(const StrategyInput& input, Strategy& strategy, DeviceSlice devices)
+    : options_(input.options),
+      workload_(input.workload),
+      place_(input.place),
+      fault_(input.fault),
+      recorder_(input.recorder),
+      strategy_(strategy),
+      devices_(devices),
+      sampler_(workload_.training.samples_count, options_.batch, options_.workload_options.seed),
+      optimizer_(strategy.parameters(), options_.optimizer) {
+  check_batch_divides(options_.batch, devices.total, options_.micro_steps);
+  if (!options_.gradients.empty()) {
+    dump_.emplace(options_.gradients, place_.rank);
+  }
+}
+
+void TrainingLoop::run_step() {
+  act_out_warmup_fault(fault_, steps_count_ + 1, place_.rank, place_.world_size);
+  recorder_.begin_step(steps_count_);
+  const double scale = 1.0 / static_cast<double>(options_.micro_steps);
+  at::Tensor step_loss;  // ()
+  for (std::int64_t micro_step = 0; micro_step < options_.micro_steps; ++micro_step) {
+    Batch batch;
+    {
+      const PhaseScope scope(recorder_, Phase::data, "data", {.computes = true});
+      batch = workload_.training.fetch(
+          sampler_.micro_batch(steps_count_, micro_step, options_.micro_steps, devices_));
+    }
+    const bool sync = micro_step + 1 == options_.micro_steps;
+    const at::Tensor loss = strategy_.forward_backward(batch, sync, scale);  // ()
+    step_loss = step_loss.defined() ? step_loss.add(loss, scale) : loss.mul(scale);
+  }
+  if (dump_) {
+    dump_->write_gradients(steps_count_, strategy_.parameters());
+  }
+  {
+    const PhaseScope scope(recorder_, Phase::optimizer, "optimizer", {.computes = true});
+    optimizer_.step();
+    recorder_.count(Counter::optimizer);
+    if (dump_) {
+      dump_->write_parameters(steps_count_, strategy_.parameters());
+    }
+    strategy_.zero_gradients();
+  }
+  if (!first_loss_.defined()) {
+    first_loss_ = step_loss;
+  }
+  last_loss_ = step_loss;
+  if (keeps_losses_) {
+    losses_.push_back(step_loss);
+  }
+  ++steps_count_;
+  recorder_.end_step();
+}
+
+std::optional<double> TrainingLoop::first_loss() const {
+  return first_loss_.defined() ? std::optional(first_loss_.item<double>()) : std::nullopt;
+}
+
+std::optional<double> TrainingLoop::last_loss() const {
+  return last_loss_.defined() ? std::optional(last_loss_.item<double>()) : std::nullopt;
+}
+
+std::optional<double> TrainingLoop::mean_last_loss() {
+  if (!last_loss_.defined()) {
+    return {};
+  }
+  at::Tensor loss = last_loss_.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true);  // ()
+  strategy_.sum_over_ranks(loss);
+  return loss.item<double>() / place_.world_size;
+}
+
+std::vector<double> TrainingLoop::take_losses() {
+  if (losses_.empty()) {
+    return {};
+  }
+  at::Tensor losses = at::stack(losses_).to(at::kDouble);  // (steps)
+  losses_.clear();
+  strategy_.sum_over_ranks(losses);
+  losses.div_(place_.world_size);
+  const auto* values = losses.data_ptr<double>();
+  return {values, values + losses.numel()};
+}
+
+}  // namespace ddpprof

@@ -1,0 +1,118 @@
+// DataParallel on a CPU. On GPUs the replicas hang in one autograd graph, whose backward runs on
+// one thread a GPU; on a CPU one backward would run all replicas one after the other. So the graph
+// is cut at the gathered output: README.md, "The graph of dp".
+#include "trainers/dp.h"
+
+#include "trainers/common/precision.h"
+#include "trainers/common/replicas.h"
+#include "trainers/workloads/model.h"
+
+#include <ATen/ops/cat.h>
+
+namespace ddpprof {
+namespace {
+
+// Shapes: B samples of a micro-step, R replicas.
+class DataParallel : public Strategy {
+ public:
+  explicit DataParallel(const StrategyInput& input)
+      : Strategy(input),
+        sums_gradients_(is_planted(fault_, FaultKind::sum_gradients, 0, 1)),
+        replicas_(workload_, *model_, options_.workers) {}
+
+  at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
+    const auto inputs = scatter(batch);
+    replicate();
+    const std::vector<at::Tensor> outputs = apply(inputs);               // R x (B/R, …)
+    const at::Tensor gathered = gather(outputs);                         // (B, …)
+    const at::Tensor loss = differentiate_loss(gathered, batch, scale);  // ()
+    backward(outputs, gathered.grad());
+    reduce();
+    return loss;
+  }
+
+ private:
+  // Shape: result[replica][input] is (B/R, …), a view.
+  std::vector<std::vector<at::Tensor>> scatter(const Batch& batch) {
+    const PhaseScope scope(recorder_, Phase::scatter, "scatter", {.computes = true});
+    std::vector<std::vector<at::Tensor>> parts(static_cast<std::size_t>(replicas_.count()));
+    for (const at::Tensor& input : batch.inputs) {
+      const std::int64_t part = input.size(0) / replicas_.count();
+      for (std::size_t replica = 0; replica < parts.size(); ++replica) {
+        parts[replica].push_back(input.narrow(0, static_cast<std::int64_t>(replica) * part, part));
+      }
+      recorder_.count(Counter::scatter);
+    }
+    return parts;
+  }
+
+  void replicate() {
+    const PhaseScope scope(recorder_, Phase::replicate, "replicate", {.computes = true});
+    replicas_.replicate();
+    recorder_.count(Counter::replicate);
+  }
+
+  std::vector<at::Tensor> apply(const std::vector<std::vector<at::Tensor>>& inputs) {
+    // The main thread waits in this phase.
+    const PhaseScope waiting(recorder_, Phase::forward, "parallel_apply");
+    std::vector<at::Tensor> outputs(inputs.size());
+    run_replicas(recorder_, replicas_.count(), [&](std::int64_t replica) {
+      const PhaseScope scope(recorder_, Phase::forward, "forward", on_behalf_of(replica));
+      const AutocastScope autocast(options_.precision);
+      const auto index = static_cast<std::size_t>(replica);
+      outputs[index] = replicas_.model(replica).forward(inputs[index]);
+    });
+    recorder_.count(Counter::forward);
+    return outputs;
+  }
+
+  at::Tensor gather(const std::vector<at::Tensor>& outputs) {
+    const PhaseScope scope(recorder_, Phase::gather, "gather", {.computes = true});
+    std::vector<at::Tensor> detached;
+    for (const at::Tensor& output : outputs) {
+      detached.push_back(output.detach());
+    }
+    recorder_.count(Counter::gather);
+    return at::cat(detached).requires_grad_();
+  }
+
+  // Leaves the gradient of the loss in `gathered`.
+  at::Tensor differentiate_loss(const at::Tensor& gathered, const Batch& batch, double scale) {
+    const PhaseScope scope(recorder_, Phase::loss, "loss", {.computes = true});
+    const at::Tensor loss = workload_.loss(gathered, batch);
+    // The mean over the whole batch already averages over the replicas.
+    const double factor = sums_gradients_ ? scale * static_cast<double>(replicas_.count()) : scale;
+    (factor == 1 ? loss : loss.mul(factor)).backward();
+    return loss.detach();
+  }
+
+  void backward(const std::vector<at::Tensor>& outputs, const at::Tensor& gradient) {
+    const PhaseScope waiting(recorder_, Phase::backward, "parallel_backward");
+    const std::int64_t part = gradient.size(0) / replicas_.count();
+    run_replicas(recorder_, replicas_.count(), [&](std::int64_t replica) {
+      const PhaseScope scope(recorder_, Phase::backward, "backward", on_behalf_of(replica));
+      outputs[static_cast<std::size_t>(replica)].backward(gradient.narrow(0, replica * part, part));
+    });
+    recorder_.count(Counter::backward);
+  }
+
+  void reduce() {
+    const PhaseScope scope(recorder_, Phase::grad_reduce, "grad_reduce", {.computes = true});
+    replicas_.reduce_gradients();
+  }
+
+  static ScopeOptions on_behalf_of(std::int64_t replica) {
+    return {.computes = true, .replica = static_cast<std::int32_t>(replica)};
+  }
+
+  bool sums_gradients_;
+  Replicas replicas_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_dp(const StrategyInput& input) {
+  return std::make_unique<DataParallel>(input);
+}
+
+}  // namespace ddpprof

@@ -1,0 +1,39 @@
+#include "trainers/single.h"
+
+#include "trainers/common/precision.h"
+#include "trainers/workloads/model.h"
+
+namespace ddpprof {
+namespace {
+
+class Single : public Strategy {
+ public:
+  explicit Single(const StrategyInput& input) : Strategy(input) {}
+
+  at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
+    at::Tensor output;  // (B, …)
+    {
+      const PhaseScope scope(recorder_, Phase::forward, "forward", {.computes = true});
+      const AutocastScope autocast(options_.precision);
+      output = model_->forward(batch.inputs);
+      recorder_.count(Counter::forward);
+    }
+    at::Tensor loss;  // ()
+    {
+      const PhaseScope scope(recorder_, Phase::loss, "loss", {.computes = true});
+      loss = workload_.loss(output, batch);
+    }
+    const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
+    (scale == 1 ? loss : loss.mul(scale)).backward();
+    recorder_.count(Counter::backward);
+    return loss.detach();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_single(const StrategyInput& input) {
+  return std::make_unique<Single>(input);
+}
+
+}  // namespace ddpprof

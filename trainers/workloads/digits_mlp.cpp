@@ -1,0 +1,170 @@
+// Real handwritten digits and a multilayer perceptron. Small enough to train to the end in seconds
+// on a CPU, so that "does it still learn?" is a test.
+//
+// Shapes: B samples, W width.
+#include "embedded/digits_csv_gz.h"
+#include "trainers/common/sampler.h"
+#include "trainers/workloads/model.h"
+#include "trainers/workloads/presets.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/relu.h>
+#include <torch/nn/modules/linear.h>
+#include <zlib.h>
+
+namespace ddpprof {
+namespace {
+
+constexpr std::int64_t kImagesCount = 1797;
+constexpr std::int64_t kTestCount = 360;
+constexpr std::int64_t kPixelsCount = 64;
+constexpr std::int64_t kClassesCount = 10;
+constexpr double kBrightest = 16;  // Source: workloads/data/digits.LICENSE.md
+
+class Mlp : public Model {
+ public:
+  Mlp(std::int64_t layers, std::int64_t width, double dropout) : dropout_(dropout) {
+    std::int64_t in = kPixelsCount;
+    for (std::int64_t i = 0; i < layers; ++i) {
+      layers_.push_back(
+          register_module("hidden" + std::to_string(i), torch::nn::Linear(in, width)));
+      in = width;
+    }
+    layers_.push_back(register_module("out", torch::nn::Linear(in, kClassesCount)));
+  }
+
+  at::Tensor forward(const std::vector<at::Tensor>& inputs) override {
+    at::Tensor x = inputs.at(0);  // (B, 64)
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
+      x = at::dropout(at::relu(layers_[i]->forward(x)), dropout_, is_training());  // (B, W)
+    }
+    return layers_.back()->forward(x);  // (B, 10)
+  }
+
+ private:
+  std::vector<torch::nn::Linear> layers_;
+  double dropout_;
+};
+
+std::string unzip(std::string_view gzip) {
+  z_stream stream{};
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) {
+    throw std::logic_error("zlib does not start");
+  }
+  std::string text;
+  std::string buffer(1U << 16U, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
+  stream.avail_in = static_cast<uInt>(gzip.size());
+  int code = Z_OK;
+  while (code == Z_OK) {
+    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream.avail_out = static_cast<uInt>(buffer.size());
+    code = inflate(&stream, Z_NO_FLUSH);
+    text.append(buffer, 0, buffer.size() - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  if (code != Z_STREAM_END) {
+    throw std::logic_error("the embedded digits are damaged");
+  }
+  return text;
+}
+
+struct Digits {
+  at::Tensor images;  // (N, 64), 0 to 1
+  at::Tensor labels;  // (N) int64
+};
+
+Digits read_digits(at::ScalarType dtype) {
+  const std::string text = unzip(embedded::digits_csv_gz);
+  std::vector<double> pixels;
+  std::vector<std::int64_t> labels;
+  std::int64_t column = 0;
+  std::int64_t number = 0;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') {
+      number = number * 10 + (c - '0');
+    } else if (c == ',' || c == '\n') {
+      if (column < kPixelsCount) {
+        pixels.push_back(number / kBrightest);
+      } else {
+        labels.push_back(number);
+      }
+      column = c == '\n' ? 0 : column + 1;
+      number = 0;
+    }
+  }
+  const auto count = static_cast<std::int64_t>(labels.size());
+  if (count != kImagesCount || static_cast<std::int64_t>(pixels.size()) != count * kPixelsCount) {
+    throw std::logic_error("the embedded digits are not 1,797 rows of 64 pixels and a label");
+  }
+  return {at::from_blob(pixels.data(), {count, kPixelsCount}, at::kDouble).to(dtype, false, true),
+          at::from_blob(labels.data(), {count}, at::kLong).clone()};
+}
+
+// The rows in an order that depends on nothing but their number: neighbours in the file come from
+// the same writer. The first 360 are for the test, the other 1,437 for training.
+std::vector<std::int64_t> split_order() {
+  std::vector<std::int64_t> order(kImagesCount);
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::sort(order, {},
+                    [](std::int64_t row) { return mix(static_cast<std::uint64_t>(row)); });
+  return order;
+}
+
+DataSet make_data_set(const Digits& digits, std::span<const std::int64_t> rows) {
+  const at::Tensor index = at::from_blob(const_cast<std::int64_t*>(rows.data()),
+                                         {static_cast<std::int64_t>(rows.size())}, at::kLong)
+                               .clone();
+  const at::Tensor images = digits.images.index_select(0, index);
+  const at::Tensor labels = digits.labels.index_select(0, index);
+  return {.samples_count = static_cast<std::int64_t>(rows.size()),
+          .fetch = [images, labels](std::span<const std::int64_t> samples) {
+            const at::Tensor chosen =
+                at::from_blob(const_cast<std::int64_t*>(samples.data()),
+                              {static_cast<std::int64_t>(samples.size())}, at::kLong);
+            return Batch{.inputs = {images.index_select(0, chosen)},
+                         .target = labels.index_select(0, chosen)};
+          }};
+}
+
+}  // namespace
+
+Workload make_digits_mlp(const WorkloadDefaults& defaults, const WorkloadOptions& options,
+                         Precision precision) {
+  refuse_given("digits-mlp", "--seq", options.sequence_length.has_value());
+  refuse_given("digits-mlp", "--vocab", options.vocabulary.has_value());
+  const std::int64_t layers = choose("--layers", options.layers, defaults.layers, 0, 1000);
+  const std::int64_t width = choose("--width", options.width, defaults.width, 1, 1 << 20);
+  const double dropout = choose_dropout(options.dropout, defaults.dropout);
+
+  Workload workload;
+  workload.model_text = "mlp " + std::to_string(kPixelsCount);
+  for (std::int64_t i = 0; i < layers; ++i) {
+    workload.model_text += "-" + std::to_string(width);
+  }
+  workload.model_text += "-" + std::to_string(kClassesCount);
+  workload.make_model = [=] { return std::make_shared<Mlp>(layers, width, dropout); };
+
+  const Digits digits = read_digits(precision == Precision::fp64 ? at::kDouble : at::kFloat);
+  const std::vector<std::int64_t> order = split_order();
+  const std::span<const std::int64_t> rows(order);
+  workload.test = make_data_set(digits, rows.first(kTestCount));
+  workload.training = make_data_set(digits, rows.subspan(kTestCount));
+  workload.loss = [](const at::Tensor& output, const Batch& batch) {
+    return at::cross_entropy_loss(output, batch.target);
+  };
+  workload.count_correct = [](const at::Tensor& output, const Batch& batch) {
+    return output.argmax(1).eq(batch.target).sum().item<std::int64_t>();
+  };
+  return workload;
+}
+
+}  // namespace ddpprof
