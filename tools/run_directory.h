@@ -1,0 +1,28 @@
+// The folder a run leaves behind.
+//   run.json  report.json  traces/<strategy>_rank<r>.json.gz  logs/<strategy>_rank<r>.log
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace ddpprof {
+
+class RunDirectory {
+ public:
+  // Makes `path` and its folders, and proves that it can be written.
+  // Throws Error when it cannot; when it holds a run or anything that is not a run's, unless
+  // `force`: then the run's own files are removed first and nothing else is touched.
+  RunDirectory(std::filesystem::path path, bool force);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path file(const std::string& name) const { return path_ / name; }
+  // Relative to path().
+  static std::filesystem::path trace(const std::string& strategy, std::int32_t rank);
+  static std::filesystem::path log(const std::string& strategy, std::int32_t rank);
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace ddpprof
