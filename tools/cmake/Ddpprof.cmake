@@ -1,13 +1,14 @@
 # How every target of the project is made: ddpprof_library, ddpprof_program, ddpprof_test, and the
 # warnings they share. Lists of sources and headers are relative to the calling CMakeLists.txt.
 
-# ccache makes the second build of the same source nearly free. The sloppiness lets it also serve
-# files that use a precompiled header.
+# ccache makes the second build of the same source nearly free, in another clone too: paths below the
+# base folder are made relative and the build folder's name does not count.
 find_program(DDPPROF_CCACHE ccache)
 mark_as_advanced(DDPPROF_CCACHE)
 if(DDPPROF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${DDPPROF_CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      ${DDPPROF_CCACHE})
 endif()
 
 add_library(ddpprof_options INTERFACE)

@@ -1,5 +1,5 @@
 // A BERT-shaped encoder on synthetic tokens: what the issue reports behind this tool were training.
-// No pooler and no head; the loss is the mean square of the [CLS] vector.
+// No pooler and no head; the [CLS] vector is regressed on a vector of signs, by mean squared error.
 // Source: Devlin et al. 2018; post-norm layers, GELU, feed-forward 4 x width, 512 positions.
 //
 // Shapes: B samples, T tokens, W width, H heads.
@@ -28,6 +28,7 @@ constexpr std::int64_t kSegmentsCount = 2;
 constexpr std::int64_t kHeadWidth = 64;
 constexpr std::int64_t kFeedForwardFactor = 4;
 constexpr std::int64_t kSamplesCount = 1 << 16;
+constexpr std::int64_t kStateBits = 64;  // of the random state
 
 struct Shape {
   std::int64_t layers, width, heads, sequence_length, vocabulary;
@@ -112,11 +113,14 @@ class Bert : public Model {
   std::vector<std::shared_ptr<Layer>> layers_;
 };
 
-// Token t of sample s is a pure function of (seed, s, t): no rank needs the others to draw it.
-Batch draw_tokens(const Shape& shape, std::uint64_t seed, std::span<const std::int64_t> samples) {
+// Tokens and target of a sample are a pure function of (seed, sample): no rank needs the others to
+// draw them. The target is a vector of signs, one bit of the state each.
+Batch draw_samples(const Shape& shape, std::uint64_t seed, std::span<const std::int64_t> samples) {
   const auto count = static_cast<std::int64_t>(samples.size());
   at::Tensor tokens = at::empty({count, shape.sequence_length}, at::kLong);  // (B, T)
+  at::Tensor target = at::empty({count, shape.width}, at::kFloat);           // (B, W), -1 or 1
   auto* token = tokens.data_ptr<std::int64_t>();
+  auto* sign = target.data_ptr<float>();
   const auto vocabulary = static_cast<std::uint64_t>(shape.vocabulary);
   for (const std::int64_t sample : samples) {
     std::uint64_t state = mix(mix(seed) ^ static_cast<std::uint64_t>(sample));
@@ -124,8 +128,14 @@ Batch draw_tokens(const Shape& shape, std::uint64_t seed, std::span<const std::i
       state = mix(state);
       *token++ = static_cast<std::int64_t>(state % vocabulary);
     }
+    for (std::int64_t w = 0; w < shape.width; ++w) {
+      if (w % kStateBits == 0) {
+        state = mix(state);
+      }
+      *sign++ = (state >> (w % kStateBits) & 1U) == 0 ? -1.0F : 1.0F;
+    }
   }
-  return {.inputs = {tokens, at::zeros_like(tokens)}, .target = {}};
+  return {.inputs = {tokens, at::zeros_like(tokens)}, .target = target};
 }
 
 std::string count_text(std::int64_t count, const char* what) {
@@ -164,12 +174,12 @@ Workload make_bert_base(const WorkloadDefaults& defaults, const WorkloadOptions&
   workload.training = {
       .samples_count = kSamplesCount,
       .fetch = [shape, seed = options.seed](std::span<const std::int64_t> samples) {
-        return draw_tokens(shape, seed, samples);
+        return draw_samples(shape, seed, samples);
       }};
-  workload.loss = [](const at::Tensor& output, const Batch& /*batch*/) {
+  workload.loss = [](const at::Tensor& output, const Batch& batch) {
     // Autocast leaves bf16, in which squares and sums lose too much.
     const at::Tensor cls = output.scalar_type() == at::kDouble ? output : output.to(at::kFloat);
-    return cls.square().mean();
+    return (cls - batch.target).square().mean();
   };
   return workload;
 }

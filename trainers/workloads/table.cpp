@@ -13,7 +13,7 @@ constexpr std::array<WorkloadRow, 2> kRows = {{
      "real handwritten digits (UCI, 8x8 pixels) and a small multilayer perceptron",
      {.batch = 64,
       .precision = "fp32",
-      .learning_rate = 2e-3,
+      .learning_rate = 1e-3,
       .weight_decay = 0.01,
       .dropout = 0.0,
       .steps = 440,
