@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+// at::init_num_threads
+#include <ATen/Parallel.h>
 #include <ATen/ThreadLocalState.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>
@@ -71,6 +73,8 @@ void run_replicas(Recorder& recorder, std::int64_t count,
   const at::ThreadLocalState state;
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));
   const auto run = [&](std::int64_t replica) {
+    // OpenMP keeps its number of threads a thread; a fresh one would take all cores.
+    at::init_num_threads();
     const at::ThreadLocalStateGuard guard(state);
     const ThreadScope thread(recorder, "replica " + std::to_string(replica), false,
                              static_cast<std::int32_t>(replica));
