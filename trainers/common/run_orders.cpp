@@ -6,7 +6,8 @@
 namespace ddpprof {
 namespace {
 
-constexpr std::int64_t kProgressInterval_ns = 200'000'000;  // at most 5 messages a second
+// A sign of life; not more often, since it is sent between measured steps.
+constexpr std::int64_t kProgressInterval_ns = 1'000'000'000;
 
 // Tells the controller how far a stage is, not too often.
 class Progress {
