@@ -3,9 +3,10 @@
 #include "profiler/trace/error.h"
 
 #include <algorithm>
-#include <array>
+#include <cerrno>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <unistd.h>
 
@@ -15,37 +16,76 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kHint = "choose another folder with --out DIR";
-constexpr std::array<std::string_view, 4> kOwn = {"run.json", "report.json", "traces", "logs"};
 
-void check_free(const fs::path& path, bool force) {
+// "ddp_rank1.log": what a run calls the files of its processes.
+bool is_rank_file(const std::string& name, std::string_view suffix) {
+  if (!name.ends_with(suffix)) return false;
+  const std::string stem = name.substr(0, name.size() - suffix.size());
+  const std::size_t rank = stem.find("_rank");
+  if (rank == std::string::npos) return false;
+  const std::string strategy = stem.substr(0, rank);
+  const std::string digits = stem.substr(rank + 5);
+  return (strategy == "single" || strategy == "dp" || strategy == "ddp") && !digits.empty() &&
+         digits.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// What is in the folder: files that only a run writes, and anything else.
+struct Content {
+  std::vector<fs::path> own;
+  std::vector<fs::path> foreign;
+};
+
+Content look_into(const fs::path& path) {
+  Content content;
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return;
-  if (!fs::is_directory(status)) {
-    throw Error(path.string(), "is not a folder", std::string(kHint));
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    const std::string name = entry.path().filename();
+    const bool is_folder = entry.is_directory(error);
+    if (!is_folder || (name != "traces" && name != "logs")) {
+      const bool is_own = !is_folder && (name == "run.json" || name == "report.json");
+      (is_own ? content.own : content.foreign).push_back(entry.path());
+      continue;
+    }
+    for (const auto& inner : fs::directory_iterator(entry.path(), error)) {
+      const bool is_own =
+          inner.is_regular_file(error) &&
+          is_rank_file(inner.path().filename(), name == "logs" ? ".log" : ".json.gz");
+      (is_own ? content.own : content.foreign).push_back(inner.path());
+    }
   }
-  if (force) return;
+  if (error) throw Error(path.string(), "cannot be read: " + error.message(), std::string(kHint));
+  std::ranges::sort(content.foreign);
+  return content;
+}
+
+void check_free(const fs::path& path, const Content& content) {
   if (fs::exists(path / "run.json") || fs::exists(path / "report.json")) {
     throw Error(path.string(), "already holds a run",
                 "choose another folder with --out DIR, or overwrite it with --force");
   }
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    const std::string name = entry.path().filename();
-    if (std::ranges::find(kOwn, name) == kOwn.end()) {
-      throw Error(path.string(), "is not empty and holds no run (" + name + ")",
-                  "choose another folder with --out DIR, or write into it with --force");
-    }
+  if (!content.foreign.empty()) {
+    throw Error(path.string(),
+                "holds files that are not a run's (" +
+                    content.foreign.front().lexically_relative(path).string() + ")",
+                "choose another folder with --out DIR, or write beside them with --force");
   }
-  if (error) throw Error(path.string(), "cannot be read: " + error.message(), std::string(kHint));
 }
 
 }  // namespace
 
 RunDirectory::RunDirectory(fs::path path, bool force) : path_(std::move(path)) {
-  check_free(path_, force);
   std::error_code error;
-  // A failed run leaves logs and traces: they make way, too.
-  for (const std::string_view name : kOwn) fs::remove_all(path_ / name, error);
+  const fs::file_status status = fs::status(path_, error);
+  if (fs::exists(status)) {
+    if (!fs::is_directory(status)) {
+      throw Error(path_.string(), "is not a folder", std::string(kHint));
+    }
+    const Content content = look_into(path_);
+    if (!force) check_free(path_, content);
+    // Also what a failed run left, its logs and traces.
+    for (const fs::path& file : content.own) fs::remove(file, error);
+  }
+  error.clear();
   for (const char* folder : {"traces", "logs"}) {
     if (!error) fs::create_directories(path_ / folder, error);
   }

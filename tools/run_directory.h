@@ -12,7 +12,8 @@ class RunDirectory {
  public:
   // Makes `path` and its folders, and proves that it can be written.
   // Throws Error when it cannot; when it holds a run or anything that is not a run's, unless
-  // `force`: then the run's own files are removed first and nothing else is touched.
+  // `force`. Files of an older or a failed run are removed first, known by their names; nothing
+  // else is touched.
   RunDirectory(std::filesystem::path path, bool force);
 
   const std::filesystem::path& path() const { return path_; }

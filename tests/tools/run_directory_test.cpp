@@ -57,6 +57,16 @@ TEST_F(RunDirectoryTest, TakesTheFolderOfAFailedRun) {
   EXPECT_FALSE(fs::exists(root_ / "logs" / "ddp_rank0.log"));
 }
 
+TEST_F(RunDirectoryTest, TouchesNoFileThatARunWouldNotWrite) {
+  fs::create_directories(root_ / "logs");
+  put(root_ / "logs" / "important.log");
+  put(root_ / "logs" / "ddp_rank0.log");
+  EXPECT_THROW(RunDirectory(root_, false), Error);
+  const RunDirectory directory(root_, true);
+  EXPECT_TRUE(fs::exists(root_ / "logs" / "important.log"));
+  EXPECT_FALSE(fs::exists(root_ / "logs" / "ddp_rank0.log"));
+}
+
 TEST_F(RunDirectoryTest, RefusesAFileAndAFolderBelowAFile) {
   put(root_ / "file");
   EXPECT_THROW(RunDirectory(root_ / "file", true), Error);
