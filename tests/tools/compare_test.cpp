@@ -167,6 +167,21 @@ TEST_F(CompareTest, ATrainerThatHangsInWarmUpIsEnded) {
   EXPECT_EQ(left_over(), 0);
 }
 
+TEST_F(CompareTest, AnInterruptEndsEverything) {
+  const std::string run = (folder_ / "run").string();
+  // SIGINT to ddpprof alone, as soon as all four trainers are there.
+  const Outcome outcome = run_program(
+      {"/bin/bash", "-c",
+       "\"$0\" compare --rounds 1000 --out \"$1\" & child=$!; "
+       "until [ \"$(pgrep -fc -- \"--trace $1\")\" -ge 4 ]; do sleep 0.1; done; sleep 0.5; "
+       "kill -TERM $child; wait $child",
+       kProgram, run});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << outcome.err;
+  EXPECT_LT(outcome.seconds, 60);
+  EXPECT_EQ(left_over(), 0);
+}
+
 TEST_F(CompareTest, WrongUsageThatOnlyTheTrainerKnowsExitsWithTwo) {
   const Outcome outcome = compare({"--workload", "bert-base", "--layers", "1", "--width", "200"});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.err;

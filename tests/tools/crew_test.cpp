@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -149,6 +150,17 @@ TEST_F(CrewTest, ABystanderThatDiesIsNoticed) {
   }
 }
 
+TEST_F(CrewTest, WhoHasAnsweredMayLeaveBeforeTheOthersAnswer) {
+  Crew crew(milliseconds(5000), [](const std::string&, const ProgressMessage&) {});
+  const auto slow = crew.start(
+      script("slow", "read -r x <&$fd; sleep 0.6; " + say(DoneMessage{3, {}, {}}) + "exit 0"));
+  const auto fast =
+      crew.start(script("fast", "read -r x <&$fd; " + say(DoneMessage{3, {}, {}}) + "exit 0"));
+  crew.send({slow, fast}, FinishOrder{});
+  EXPECT_EQ(crew.expect<DoneMessage>({slow, fast}).size(), 2u);
+  crew.await_exit({slow, fast});
+}
+
 TEST_F(CrewTest, AMissingProgramIsAnError) {
   ProcessOptions options = script("single", "");
   options.program = folder_ / "ddpprof-train";
@@ -156,7 +168,7 @@ TEST_F(CrewTest, AMissingProgramIsAnError) {
 }
 
 TEST_F(CrewTest, TheChildSeesNoDescriptorOfOurs) {
-  const std::ofstream secret(folder_ / "secret");
+  const int secret = open((folder_ / "secret").c_str(), O_RDWR | O_CREAT, 0600);  // no O_CLOEXEC
   Crew crew(milliseconds(5000), [](const std::string&, const ProgressMessage&) {});
   crew.start(script("first", "sleep 100"));
   const auto second =
@@ -166,8 +178,10 @@ TEST_F(CrewTest, TheChildSeesNoDescriptorOfOurs) {
   int sockets = 0;
   for (std::string line; std::getline(log, line);) {
     if (line.find("socket:") != std::string::npos) ++sockets;
+    EXPECT_EQ(line.find("secret"), std::string::npos) << line;
   }
   EXPECT_EQ(sockets, 1);
+  close(secret);
 }
 
 }  // namespace

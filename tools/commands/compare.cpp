@@ -46,16 +46,13 @@ MachineInfo describe_machine(const ComparePlan& plan, const Offer& offer) {
   return machine;
 }
 
-std::vector<std::string> read_traces(const RunDirectory& directory, RunRecord& record) {
-  std::vector<std::string> read;
+void read_traces(const RunDirectory& directory, RunRecord& record) {
   for (std::size_t i = 0; i < record.input.strategies.size(); ++i) {
     for (const std::string& file : record.files[i].traces) {
       const fs::path path = directory.file(file);
       record.input.strategies[i].run.ranks.push_back(read_native(read_file(path), path.string()));
-      read.push_back(file);
     }
   }
-  return read;
 }
 
 void write_results(const CompareOptions& options, const RunDirectory& directory,
@@ -100,14 +97,17 @@ int run_compare(const CompareOptions& options, const Surroundings& surroundings)
   progress.say(
       fmt::format("{}, global batch {}: {} rounds of {} steps a strategy, and {} recorded.",
                   plan.workload, plan.global_batch, plan.rounds, plan.steps, plan.recorded_steps));
-  end_on_signals();
-  const TurnsSetting setting{.trainer = surroundings.program_folder / kTrainer,
-                             .isolate = options.isolate,
-                             .silence_limit = std::chrono::milliseconds(
-                                 static_cast<std::int64_t>(options.timeout_s * 1e3)),
-                             .now_ns = surroundings.now_ns};
+  const TurnsSetting setting{
+      .trainer = surroundings.program_folder / (plan.on_gpus ? kCudaTrainer : kTrainer),
+      .isolate = options.isolate,
+      .silence_limit =
+          std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_s * 1e3)),
+      .now_ns = surroundings.now_ns};
   const std::int64_t begin_ns = surroundings.now_ns();
-  RunRecord record = run_in_turns(plan, setting, directory, progress);
+  RunRecord record = [&] {
+    const InterruptScope interruptible;
+    return run_in_turns(plan, setting, directory, progress);
+  }();
   record.started = iso_time(surroundings.unix_seconds);
   record.command = surroundings.command_line;
   MachineInfo machine = describe_machine(plan, offer);

@@ -169,11 +169,20 @@ class Controller {
     // Ranks have equal shares of the batch: the mean over ranks is the mean over the samples.
     LossFigures loss;
     for (const DoneMessage& rank : done) {
+      // Losses of different steps would not compare.
+      if (rank.steps_count != steps_of_each()) {
+        throw std::logic_error(job.plan.key + " ran another number of steps");
+      }
       if (!rank.first_loss || !rank.last_loss) return;
       loss.first += *rank.first_loss / static_cast<double>(done.size());
       loss.last += *rank.last_loss / static_cast<double>(done.size());
     }
     job.input.loss = loss;
+  }
+
+  // Optimizer steps of every process in the whole run.
+  std::int64_t steps_of_each() const {
+    return plan_.warmup + plan_.rounds * (plan_.steps + plan_.recorded_steps + 2 * kDiscardedSteps);
   }
 
   RunRecord record() {

@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 constexpr int kPollMs = 200;
 // After the first sign of trouble: how long the others may take to show theirs, so that the cause
 // is told apart from its consequences.
@@ -37,10 +38,22 @@ std::string log_tail(const Process& process) {
 
 }  // namespace
 
-void end_on_signals() {
+InterruptScope::InterruptScope() {
   struct sigaction action = {};
   action.sa_handler = on_signal;  // no SA_RESTART: poll() returns at once
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+  for (const int number : kSignals) {
+    struct sigaction before = {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
+  }
+}
+
+InterruptScope::~InterruptScope() {
+  for (const int number : kSignals) {
+    struct sigaction now = {};
+    sigaction(number, nullptr, &now);
+    if (now.sa_handler == on_signal) signal(number, SIG_DFL);
+  }
 }
 
 Crew::Crew(milliseconds silence_limit, OnProgress on_progress)
@@ -115,7 +128,12 @@ Message Crew::next_message(const std::vector<std::size_t>& from, std::size_t& se
 void Crew::await_exit(const std::vector<std::size_t>& which) {
   for (const std::size_t index : which) {
     Member& member = members_[index];
-    const auto status = member.process.wait(static_cast<int>(silence_limit_.count()));
+    const auto deadline = steady_clock::now() + silence_limit_;
+    auto status = member.process.wait(0);
+    while (!status && steady_clock::now() < deadline) {
+      check_interrupt();
+      status = member.process.wait(kPollMs);
+    }
     if (!status || *status != 0) fail(index);
     member.at_end = true;
   }

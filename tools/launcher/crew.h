@@ -4,6 +4,7 @@
 #include "profiler/formats/control.h"
 #include "tools/launcher/process.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -56,23 +57,29 @@ class Crew {
   std::vector<Member> members_;
 };
 
-// SIGINT, SIGTERM and SIGHUP make the waiting calls above throw Error("ddpprof", "interrupted").
-void end_on_signals();
+// While it lives, SIGINT, SIGTERM and SIGHUP make the waiting calls above throw Error("ddpprof",
+// "interrupted"); one that was ignored before (nohup) stays ignored. One at a time.
+class InterruptScope {
+ public:
+  InterruptScope();
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+};
 
 template <typename T>
 std::vector<T> Crew::expect(const std::vector<std::size_t>& from) {
   std::vector<std::optional<T>> got(from.size());
-  for (std::size_t missing = from.size(); missing > 0;) {
+  // Only those that still owe an answer are waited for: the others may leave.
+  for (std::vector<std::size_t> owing = from; !owing.empty();) {
     std::size_t sender = 0;
-    Message message = next_message(from, sender);
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      if (from[i] != sender) continue;
-      if (!std::holds_alternative<T>(message) || got[i]) {
-        throw std::logic_error(members_[sender].process.name() + " answered out of turn");
-      }
-      got[i] = std::get<T>(std::move(message));
-      --missing;
+    Message message = next_message(owing, sender);
+    if (!std::holds_alternative<T>(message)) {
+      throw std::logic_error(members_[sender].process.name() + " answered out of turn");
     }
+    got[static_cast<std::size_t>(std::ranges::find(from, sender) - from.begin())] =
+        std::get<T>(std::move(message));
+    std::erase(owing, sender);
   }
   std::vector<T> out;
   for (auto& value : got) out.push_back(std::move(*value));

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -60,6 +61,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   dup2(null, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
+  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);  // what we inherited ourselves
   fcntl(socket, F_SETFD, 0);
   signal(SIGPIPE, SIG_DFL);
   sigset_t none;
