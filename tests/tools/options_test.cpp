@@ -61,6 +61,12 @@ TEST(PlanCompare, KeepsTheFixedOrderOfStrategies) {
   EXPECT_EQ(plan.strategies[1].key, "ddp");
 }
 
+TEST(PlanCompare, SaysThatItRunsOnTheCpuThoughThereAreGpus) {
+  const ComparePlan plan = plan_compare({}, {.gpus = 2, .cpus = 8, .has_cuda_trainer = false});
+  EXPECT_FALSE(plan.on_gpus);
+  EXPECT_NE(plan.notes.at(0).find("no trainer for GPUs: comparing on the CPU"), std::string::npos);
+}
+
 TEST(PlanCompare, AsksForGpusThatAreNotThere) {
   CompareOptions options;
   options.gpus = 2;
@@ -104,7 +110,7 @@ TEST(PlanCompare, RefusesNumbersOutOfRange) {
   };
   EXPECT_TRUE(refused([](CompareOptions& o) { o.steps = 0; }));
   EXPECT_TRUE(refused([](CompareOptions& o) { o.rounds = 0; }));
-  EXPECT_TRUE(refused([](CompareOptions& o) { o.warmup = 0; }));
+  EXPECT_TRUE(refused([](CompareOptions& o) { o.warmup = -1; }));
   EXPECT_TRUE(refused([](CompareOptions& o) { o.batch = 0; }));
   EXPECT_TRUE(refused([](CompareOptions& o) { o.batch = 1440; }));
   EXPECT_TRUE(refused([](CompareOptions& o) { o.micro_steps = 0; }));

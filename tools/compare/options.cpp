@@ -42,12 +42,13 @@ std::vector<std::string> checked_strategies(const std::vector<std::string>& aske
   return chosen;
 }
 
+bool is_on_gpus(const CompareOptions& options) { return options.gpus || options.device == "cuda"; }
+
 // How many devices, and proof that they are there.
 std::int64_t chosen_devices(const CompareOptions& options, const Offer& offer) {
   if (options.device && *options.device != "cpu" && *options.device != "cuda") {
     throw UsageError("--device " + *options.device, "unknown device", "known are cpu, cuda");
   }
-  const bool asks_gpu = options.gpus || options.device == "cuda";
   if (options.gpus && options.device == "cpu") {
     throw UsageError("--gpus", "contradicts --device cpu", "use --workers N with --device cpu");
   }
@@ -56,7 +57,7 @@ std::int64_t chosen_devices(const CompareOptions& options, const Offer& offer) {
   }
   require_positive("--gpus", options.gpus);
   require_positive("--workers", options.workers);
-  if (!asks_gpu) return options.workers.value_or(kDefaultWorkers);
+  if (!is_on_gpus(options)) return options.workers.value_or(kDefaultWorkers);
   const std::int64_t asked = options.gpus.value_or(kDefaultWorkers);
   const std::string subject =
       options.gpus ? fmt::format("--gpus {}", asked) : std::string("--device cuda");
@@ -116,12 +117,13 @@ std::string checked_precision(const CompareOptions& options, const WorkloadRow& 
       throw UsageError("--precision " + *options.precision, "unknown precision",
                        fmt::format("known are {}", fmt::join(kPrecisions, ", ")));
     }
-    if (*options.precision == "fp16") {
+    if (*options.precision == "fp16" && !is_on_gpus(options)) {
       throw UsageError("--precision fp16", "is not available on a CPU",
                        "use --precision fp32 or bf16");
     }
     return *options.precision;
   }
+  if (is_on_gpus(options)) return std::string(row.defaults.precision);
   if (row.defaults.precision != "fp32") {
     notes.push_back(fmt::format("{} trains in {} on a GPU; on the CPU it takes fp32.", row.name,
                                 row.defaults.precision));
@@ -156,14 +158,17 @@ ComparePlan plan_compare(const CompareOptions& options, const Offer& offer) {
   const std::vector<std::string> strategies = checked_strategies(options.strategies);
   for (const auto& [flag, value] : {std::pair{"--steps", options.steps},
                                     {"--rounds", options.rounds},
-                                    {"--warmup", options.warmup},
                                     {"--threads", options.threads}}) {
     require_positive(flag, value);
+  }
+  if (options.warmup && *options.warmup < 0) {
+    throw UsageError(fmt::format("--warmup {}", *options.warmup), "must not be negative");
   }
   if (!(options.timeout_s > 0)) throw UsageError("--timeout", "must be more than 0 seconds");
 
   plan.workload = workload;
   plan.devices = chosen_devices(options, offer);
+  plan.on_gpus = is_on_gpus(options);
   plan.global_batch = checked_batch(options, *row, plan.devices);
   plan.threads = options.threads.value_or(std::max<std::int64_t>(1, offer.cpus / plan.devices));
   plan.steps = options.steps.value_or(row->defaults.compare_steps);
@@ -176,9 +181,14 @@ ComparePlan plan_compare(const CompareOptions& options, const Offer& offer) {
                                .processes = key == "ddp" ? devices : 1,
                                .devices = key == "single" ? 1 : devices});
   }
-  if (offer.gpus == 0) {
+  if (!plan.on_gpus) {
+    const std::string why = offer.gpus == 0  ? "No GPU here"
+                            : options.device ? "As asked"
+                            : offer.has_cuda_trainer
+                                ? fmt::format("{} GPUs here (--gpus {})", offer.gpus, offer.gpus)
+                                : std::string("This build has no trainer for GPUs");
     plan.notes.push_back(
-        fmt::format("No GPU here: comparing on the CPU, a device being {} of {} cores.",
+        fmt::format("{}: comparing on the CPU, a device being {} of {} cores.", why,
                     plan.threads == 1 ? "one" : fmt::format("{}", plan.threads), offer.cpus));
   }
   if (plan.devices * plan.threads > offer.cpus) {
@@ -209,7 +219,8 @@ ComparePlan plan_compare(const CompareOptions& options, const Offer& offer) {
   arguments.add_if(options.static_graph, "--static-graph");
   arguments.add_if(options.find_unused_parameters, "--find-unused-parameters");
   arguments.add_if(options.no_broadcast_buffers, "--no-broadcast-buffers");
-  arguments.add("--timeout", std::optional(options.timeout_s));
+  // Longer than ours: who is silent is told here, where all ranks are seen.
+  arguments.add("--timeout", std::optional(2 * options.timeout_s + 10));
   if (options.fault) plan.fault_rank = parse_fault(*options.fault, devices).rank;
   plan.fault = options.fault;
   plan.arguments = std::move(arguments.list);

@@ -21,7 +21,7 @@ struct CompareOptions {
   std::optional<std::string> precision;
   std::int64_t seed = 1;
 
-  std::optional<std::int64_t> bucket_cap_mb, first_bucket_mb;
+  std::optional<double> bucket_cap_mb, first_bucket_mb;
   bool gradient_as_bucket_view = false;
   bool static_graph = false;
   bool find_unused_parameters = false;
@@ -53,6 +53,7 @@ struct StrategyPlan {
 // Everything decided. Arguments are those all trainers share.
 struct ComparePlan {
   std::string workload;
+  bool on_gpus = false;
   std::int64_t devices = 2;
   std::int64_t threads = 1;  // intra-op threads a device
   std::int64_t global_batch = 0;
