@@ -22,65 +22,68 @@ std::string to_text(double value, int decimals) {
 
 std::string to_percent(double ratio) { return to_text(100 * ratio, 0) + " %"; }
 
+// Three significant digits: "131 ms", "28.1 ms", "2.58 ms".
+std::string to_ms(double ms) { return to_text(ms, ms >= 99.5 ? 0 : ms >= 9.95 ? 1 : 2) + " ms"; }
+
 const StrategyDiagnosis* find_strategy(const Diagnosis& diagnosis, std::string_view key) {
   const auto found = std::ranges::find(diagnosis.strategies, key, &StrategyDiagnosis::key);
   return found == diagnosis.strategies.end() ? nullptr : &*found;
 }
 
 std::string to_name(const StrategyDiagnosis& strategy) {
-  if (strategy.key == "single") return "one device";
-  std::string name = strategy.key == "dp" ? "DP" : strategy.key == "ddp" ? "DDP" : strategy.key;
-  if (strategy.devices > 0) {
-    name += " on " + std::to_string(strategy.devices) +
-            (strategy.devices == 1 ? " device" : " devices");
-  }
-  return name;
+  if (strategy.key == "single") return "one-device";
+  return strategy.key == "dp" ? "DP" : strategy.key == "ddp" ? "DDP" : strategy.key;
 }
 
-std::string to_range(const Interval& interval) {
-  return "(" + to_text(interval.lo, 2) + " to " + to_text(interval.hi, 2) + ")";
+std::string to_place(const StrategyDiagnosis& strategy) {
+  if (strategy.devices == 1) return "one device";
+  return std::to_string(strategy.devices) + " devices";
 }
 
-// "a step of DDP on 2 devices", "a step on one device".
-std::string to_step(const StrategyDiagnosis& strategy) {
-  return "a step " + std::string(strategy.key == "single" ? "on " : "of ") + to_name(strategy);
+// "a DDP step on 2 devices takes 131 ms"
+std::string describe_step(const StrategyDiagnosis& strategy) {
+  std::string text = "a ";
+  if (strategy.key != "single") text += to_name(strategy) + " ";
+  text += "step";
+  if (strategy.devices > 0) text += " on " + to_place(strategy);
+  if (!strategy.step_times) return text + " was not timed";
+  return text + " takes " + to_ms(median(flatten(strategy.step_times->rounds_ms)));
 }
 
-// The ratio is of times per sample; where the batches are equal that is the ratio of the steps.
-std::string describe_ratio(const StrategyDiagnosis& subject, const Estimate& ratio,
-                           const StrategyDiagnosis& reference) {
-  const bool same_batch = subject.global_batch == reference.global_batch;
-  const std::string who = to_name(subject);
-  const std::string whom = to_name(reference);
-  const std::string times =
-      to_text(ratio.value, 2) + " times as long " + (same_batch ? "a step" : "per sample");
+// "1.31 times as long (1.28 to 1.35)". The ratio is of times per sample; where the batches are
+// equal that is the ratio of the steps.
+std::string describe_ratio(const Estimate& ratio, bool is_per_sample) {
+  const std::string per = is_per_sample ? " per sample" : "";
+  const auto range = [](double lo, double hi) {
+    return " (" + to_text(lo, 2) + " to " + to_text(hi, 2) + ")";
+  };
   if (!ratio.ci95) {
-    return who + " takes about " + times + " as " + whom + " (too few steps for an interval)";
+    return "about " + to_text(ratio.value, 2) + " times as long" + per +
+           " (too few steps for an interval)";
   }
   if (ratio.ci95->lo <= 1 && ratio.ci95->hi >= 1) {
-    return who + " is neither faster nor slower than " + whom +
-           " as far as these steps can tell: it takes " + times + " " + to_range(*ratio.ci95);
+    return "no difference" + per + " that these steps can tell" +
+           range(ratio.ci95->lo, ratio.ci95->hi);
   }
   if (ratio.ci95->hi < 1) {
-    const Interval speedup{1 / ratio.ci95->hi, 1 / ratio.ci95->lo};
-    return who + " is " + to_text(1 / ratio.value, 2) + " times as fast as " + whom +
-           (same_batch ? " " : " per sample ") + to_range(speedup);
+    return to_text(1 / ratio.value, 2) + " times as fast" + per +
+           range(1 / ratio.ci95->hi, 1 / ratio.ci95->lo);
   }
-  return who + " takes " + times + " as " + whom + " " + to_range(*ratio.ci95);
+  return to_text(ratio.value, 2) + " times as long" + per + range(ratio.ci95->lo, ratio.ci95->hi);
 }
 
-std::string describe_efficiency(const StrategyDiagnosis& strategy, const Estimate& efficiency) {
-  return std::string(", so ") +
-         (strategy.devices == 1 ? "its device does " : "each of its devices does ") +
-         to_percent(efficiency.value) + " of the work of one alone";
-}
-
-std::string describe_against_single(const StrategyDiagnosis& strategy,
-                                    const std::optional<Estimate>& ratio,
-                                    const std::optional<Estimate>& efficiency,
-                                    const StrategyDiagnosis& single) {
-  return describe_ratio(strategy, *ratio, single) +
-         (efficiency ? describe_efficiency(strategy, *efficiency) : "");
+// "a DDP step on 2 devices takes 131 ms against 100 ms on one device: 1.31 times as long (…)".
+// `names_reference`: the sentence has not told its time yet.
+std::string describe_against(const StrategyDiagnosis& strategy, const Estimate& ratio,
+                             const StrategyDiagnosis& reference, bool names_reference) {
+  std::string text = describe_step(strategy);
+  if (names_reference) {
+    const double ms = median(flatten(reference.step_times->rounds_ms));
+    text += " against " + to_ms(ms) +
+            (reference.key == "single" ? " on one device" : " under " + to_name(reference));
+  }
+  const bool is_per_sample = strategy.global_batch != reference.global_batch;
+  return text + ": " + describe_ratio(ratio, is_per_sample);
 }
 
 std::string describe_label(const Label& label) {
@@ -90,7 +93,8 @@ std::string describe_label(const Label& label) {
   return text + " in " + std::string(to_string(label.phase));
 }
 
-// The largest entry of the table; of equal ones the first in the order of the enumerations.
+// "the DDP step is mostly … ", by the largest entry of the table; of equal ones the first in the
+// order of the enumerations.
 std::string describe_bound(const StrategyDiagnosis& strategy) {
   const Breakdown& table = strategy.shown.breakdown;
   const std::vector<Label> labels = table.labels();
@@ -98,29 +102,8 @@ std::string describe_bound(const StrategyDiagnosis& strategy) {
   const Label largest =
       *std::ranges::max_element(labels, {}, [&](const Label& label) { return table[label]; });
   const double share = static_cast<double>(table[largest]) / static_cast<double>(table.total_ns());
-  return "the largest part of " + to_step(strategy) + " is " + describe_label(largest) + ", " +
-         to_percent(share);
-}
-
-std::string describe_alone(const StrategyDiagnosis& strategy) {
-  if (!strategy.step_times) return to_step(strategy) + " was not timed";
-  const double step_ms = median(flatten(strategy.step_times->rounds_ms));
-  return to_step(strategy) + " takes " + to_text(step_ms, 2) + " ms";
-}
-
-// Whose step needs explaining: the slowest of those on several devices, else the one there is.
-const StrategyDiagnosis* find_slowest(const Diagnosis& diagnosis) {
-  const auto mean_ns = [](const StrategyDiagnosis& strategy) {
-    const auto steps = static_cast<double>(std::max<std::int64_t>(1, strategy.shown.steps_count));
-    return static_cast<double>(strategy.shown.window_ns) / steps;
-  };
-  const StrategyDiagnosis* slowest = nullptr;
-  for (const StrategyDiagnosis& strategy : diagnosis.strategies) {
-    const bool replaces = slowest == nullptr || slowest->key == "single" ||
-                          (strategy.key != "single" && mean_ns(strategy) > mean_ns(*slowest));
-    if (replaces) slowest = &strategy;
-  }
-  return slowest;
+  return "the largest part of the " + to_name(strategy) + " step is " + describe_label(largest) +
+         " (" + to_percent(share) + ")";
 }
 
 std::string join(const std::vector<std::string>& clauses) {
@@ -144,23 +127,23 @@ std::string write_verdict(const Diagnosis& diagnosis) {
 
   std::vector<std::string> clauses;
   if (comparison.ddp_over_single) {
-    clauses.push_back(describe_against_single(*ddp, comparison.ddp_over_single,
-                                              comparison.ddp_efficiency, *single));
+    clauses.push_back(describe_against(*ddp, *comparison.ddp_over_single, *single, true));
   }
   if (comparison.dp_over_single) {
-    clauses.push_back(
-        describe_against_single(*dp, comparison.dp_over_single, comparison.dp_efficiency, *single));
+    clauses.push_back(describe_against(*dp, *comparison.dp_over_single, *single, clauses.empty()));
   }
   if (clauses.empty() && comparison.ddp_over_dp) {
-    clauses.push_back(describe_ratio(*ddp, *comparison.ddp_over_dp, *dp));
+    clauses.push_back(describe_against(*ddp, *comparison.ddp_over_dp, *dp, true));
   }
   if (clauses.empty()) {
     for (const StrategyDiagnosis& strategy : diagnosis.strategies) {
-      clauses.push_back(describe_alone(strategy));
+      clauses.push_back(describe_step(strategy));
     }
   }
-  if (const StrategyDiagnosis* slowest = find_slowest(diagnosis)) {
-    clauses.push_back(describe_bound(*slowest));
+  // One device alone needs explaining only where there is nothing else.
+  const bool is_alone = diagnosis.strategies.size() == 1;
+  for (const StrategyDiagnosis* strategy : {ddp, dp, is_alone ? single : nullptr}) {
+    if (strategy != nullptr) clauses.push_back(describe_bound(*strategy));
   }
   return clauses.empty() ? "Nothing was measured." : join(clauses);
 }

@@ -7,8 +7,8 @@
 
 namespace ddpprof {
 
-// How the strategies stand to one device, to each other where there is no run on one device, and
-// what the step of the slowest is bound by. Never empty, true also when nothing is wrong. A
+// What a step takes under each strategy, how that stands to one device (to each other where nothing
+// ran on one device), and the largest part of it. Never empty, true also when nothing is wrong. A
 // difference that the interval does not support is not stated as one.
 std::string write_verdict(const Diagnosis& diagnosis);
 

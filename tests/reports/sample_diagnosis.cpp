@@ -100,7 +100,8 @@ Diagnosis sample_diagnosis() {
                    .predicted_step_ms = {},
                    .evidence = {{"stall_ms", 4, "ms"}}}};
   out.unjudged = {{"D24", "cpu-threads", "no thread counts"}};
-  out.verdict = "DDP on 2 devices takes 1.30 times as long a step as one device.";
+  out.verdict =
+      "A DDP step on 2 devices takes 13.0 ms against 10.0 ms on one device: 1.30 times as long.";
   return out;
 }
 
