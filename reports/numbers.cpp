@@ -1,6 +1,5 @@
 #include "reports/numbers.h"
 
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -43,23 +42,6 @@ std::string share_text(std::optional<double> share) {
   if (std::abs(percent) < 0.05) return percent > 0 ? "<0.1 %" : ">-0.1 %";
   return std::abs(percent) < 0.95 ? fmt::format("{:.1f} %", percent)
                                   : fmt::format("{:.0f} %", percent);
-}
-
-std::string ratio_text(const std::optional<Estimate>& ratio) {
-  if (!ratio) return kUnmeasured;
-  if (!ratio->ci95) return fmt::format("{:.2f}", ratio->value);
-  return fmt::format("{:.2f} ({:.2f} to {:.2f})", ratio->value, ratio->ci95->lo, ratio->ci95->hi);
-}
-
-std::string bytes_text(std::optional<std::int64_t> bytes) {
-  if (!bytes) return kUnmeasured;
-  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
-  double size = static_cast<double>(*bytes);
-  std::size_t unit = 0;
-  for (; std::abs(size) >= 999.5 && unit + 1 < kUnits.size(); ++unit) size /= 1000;
-  const bool whole = unit == 0 || std::abs(size) >= 9.95;
-  return whole ? fmt::format("{:.0f} {}", size, kUnits[unit])
-               : fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 
 std::string duration_text(double seconds) {

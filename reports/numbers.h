@@ -1,7 +1,5 @@
-// The one place where a number becomes text for people. Absent numbers become an em dash.
+// How reports and progress write numbers for people. Absent numbers become an em dash.
 #pragma once
-
-#include "profiler/diagnose/statistics.h"
 
 #include <cstdint>
 #include <optional>
@@ -19,12 +17,6 @@ std::string count_text(std::optional<std::int64_t> value);
 
 // 0.123 -> "12 %"; below one percent one more digit: "0.4 %"; below 0.05 % and not zero: "<0.1 %".
 std::string share_text(std::optional<double> share);
-
-// A ratio with its interval: "1.31 (1.28 to 1.35)". Two digits after the point.
-std::string ratio_text(const std::optional<Estimate>& ratio);
-
-// "336 kB", "437 MB", "1.4 GB". Units: 10^3.
-std::string bytes_text(std::optional<std::int64_t> bytes);
 
 // "480 ms", "12 s", "3 min 20 s".
 std::string duration_text(double seconds);

@@ -148,7 +148,7 @@ void add_phase_rows(Rows& rows, const Diagnosis& diagnosis) {
   for (const auto& strategy : diagnosis.strategies) {
     for (const Label& label : strategy.shown.breakdown.labels()) labels.insert(label);
   }
-  rows.title("where a recorded step goes, ms and share");
+  rows.title("where a recorded step goes, mean ms and share");
   for (const auto name : kPhaseNames) {
     const Phase phase = *parse_phase(name);
     std::vector<Label> all, large;
@@ -186,11 +186,22 @@ void add_all_reduce_rows(Rows& rows, const Diagnosis& diagnosis) {
       return fmt::format("{} {:>6}", number_text(ms), share_text(share));
     });
   };
-  rows.title("gradient all-reduce in flight, ms and share");
+  rows.title("gradient all-reduce in flight, mean ms and share");
   add("hidden behind compute", [](const auto& a) { return a.hidden_ns; });
-  add("exposed: waiting for a rank", [](const auto& a) { return a.exposed_wait_ns; });
+  add("exposed: last rank waits", [](const auto& a) { return a.exposed_wait_ns; });
   add("exposed: transfer", [](const auto& a) { return a.exposed_transfer_ns; });
   add("sum", [](const auto& a) { return a.total_ns; });
+  // The table follows the rank that arrives last; the others wait for it.
+  rows.add("waiting, mean of all ranks", [](const auto& s) -> std::string {
+    double sum_ms = 0;
+    for (const RankFigures& rank : s.per_rank) {
+      if (!rank.all_reduce) return "";
+      const auto ms = mean_ms(rank.all_reduce->exposed_wait_ns, rank.all_reduce->steps_count);
+      if (!ms) return std::string(kUnmeasured) + "       ";
+      sum_ms += *ms / static_cast<double>(s.per_rank.size());
+    }
+    return number_text(sum_ms) + "       ";
+  });
 }
 
 }  // namespace
@@ -210,6 +221,10 @@ std::string terminal_report(const Diagnosis& diagnosis) {
   rows.title("how it was measured");
   rows.add("recorder's cost",
            [](const auto& s) { return s.overhead ? share_text(s.overhead->value) : kUnmeasured; });
+  rows.add("  95 % interval", [](const auto& s) -> std::string {
+    if (!s.overhead || !s.overhead->ci95) return kUnmeasured;
+    return share_text(s.overhead->ci95->lo) + " to " + share_text(s.overhead->ci95->hi);
+  });
   rows.add("recorded steps", [](const auto& s) { return count_text(s.shown.steps_count); });
   rows.add("unaccounted, ns", [](const auto& s) { return count_text(s.shown.residual_ns()); });
   out += rows.text();

@@ -25,8 +25,6 @@ TEST(Numbers, AbsentOrEndlessIsADashNeverZero) {
   EXPECT_EQ(number_text(std::numeric_limits<double>::infinity()), kUnmeasured);
   EXPECT_EQ(count_text(std::nullopt), kUnmeasured);
   EXPECT_EQ(share_text(std::nullopt), kUnmeasured);
-  EXPECT_EQ(bytes_text(std::nullopt), kUnmeasured);
-  EXPECT_EQ(ratio_text(std::nullopt), kUnmeasured);
 }
 
 TEST(Numbers, GroupThousands) {
@@ -45,15 +43,7 @@ TEST(Numbers, SharesShowSmallOnesFiner) {
   EXPECT_EQ(share_text(-0.02), "-2 %");
 }
 
-TEST(Numbers, RatiosCarryTheirInterval) {
-  EXPECT_EQ(ratio_text(Estimate{1.314, Interval{1.28, 1.351}}), "1.31 (1.28 to 1.35)");
-  EXPECT_EQ(ratio_text(Estimate{1.3, std::nullopt}), "1.30");
-}
-
-TEST(Numbers, BytesAndDurationsPickTheirUnit) {
-  EXPECT_EQ(bytes_text(999), "999 B");
-  EXPECT_EQ(bytes_text(340008), "340 kB");
-  EXPECT_EQ(bytes_text(1'400'000'000), "1.4 GB");
+TEST(Numbers, DurationsPickTheirUnit) {
   EXPECT_EQ(duration_text(0.48), "480 ms");
   EXPECT_EQ(duration_text(12.4), "12 s");
   EXPECT_EQ(duration_text(200), "3 min 20 s");
