@@ -98,7 +98,7 @@ class Recorder {
   void leave_thread() noexcept;
 
   // Everything recorded so far; the recorder is empty afterwards. `info` is the caller's: clocks,
-  // counts (those above 0), boot id, host and dropped_records are filled in here. Collectives that
+  // counts, boot id, host and dropped_records are filled in here. Collectives that
   // never ended are dropped and counted.
   // Shape: all vectors are sorted by time; the main thread comes first.
   // Threads: the training loop's, while off. Others may go on with what they are at.
