@@ -61,23 +61,22 @@ std::vector<OwnTime> find_own_times(std::vector<Scope> scopes) {
 }
 
 // Books a computing scope: the time in which the thread had no core is cut off the end of the
-// scope's own time and booked as a stall. Its length is exact, its place is not known.
-void book_compute(const OwnTime& own, std::int64_t order, std::vector<Busy>& busy) {
+// scope's own time. Its length is exact, its place is not known.
+void book_compute(const OwnTime& own, std::int64_t order, std::vector<Busy>& busy,
+                  std::vector<Span>& compute) {
   std::int64_t wall_ns = 0;
   for (const Span& span : own.spans) wall_ns += span.length_ns();
   std::int64_t computed_ns = std::clamp(own.cpu_ns.value_or(wall_ns), std::int64_t{0}, wall_ns);
-  const auto add = [&](Span span, Activity activity) {
-    if (span.empty()) return;
-    busy.push_back({.span = span,
-                    .label = {own.scope.phase, activity, {}},
-                    .began_ns = own.scope.span.begin_ns,
-                    .stream = order});
-  };
   for (const Span& span : own.spans) {
     const std::int64_t part_ns = std::min(span.length_ns(), computed_ns);
     computed_ns -= part_ns;
-    add({span.begin_ns, span.begin_ns + part_ns}, Activity::compute);
-    add({span.begin_ns + part_ns, span.end_ns}, Activity::stall);
+    const Span part{span.begin_ns, span.begin_ns + part_ns};
+    if (part.empty()) continue;
+    compute.push_back(part);
+    busy.push_back({.span = part,
+                    .label = {own.scope.phase, Activity::compute, {}},
+                    .began_ns = own.scope.span.begin_ns,
+                    .stream = order});
   }
 }
 
@@ -117,8 +116,7 @@ std::vector<DeviceTimeline> find_thread_timelines(const Trace& trace) {
     if (!device) continue;
     for (const OwnTime& own : find_own_times(std::move(by_thread[i]))) {
       if (!own.scope.computes) continue;
-      book_compute(own, order_of(trace.threads[i]), busy[*device]);
-      std::ranges::copy(own.spans, std::back_inserter(compute[*device]));
+      book_compute(own, order_of(trace.threads[i]), busy[*device], compute[*device]);
     }
   }
   const auto collectives = find_collectives(trace, devices);

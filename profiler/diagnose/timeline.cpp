@@ -9,21 +9,6 @@
 namespace ddpprof {
 namespace {
 
-// The order is the priority.
-int rank_of(const Label& label) {
-  switch (label.activity.value_or(Activity::stall)) {
-    case Activity::compute:
-      return 0;
-    case Activity::stall:  // compute that lost its core
-      return 1;
-    case Activity::communication:
-      return 2;
-    case Activity::copy:
-      return 3;
-  }
-  throw std::logic_error("an activity without a priority");
-}
-
 void append(std::vector<Segment>& segments, const Segment& segment) {
   if (segment.span.empty()) return;
   if (!segments.empty() && segments.back().label == segment.label) {
@@ -51,7 +36,7 @@ std::vector<std::vector<Segment>> label_windows(
     const std::function<void(Span, std::vector<Segment>&)>& label_gap) {
   std::ranges::sort(busy, [](const Busy& a, const Busy& b) {
     const auto key = [](const Busy& x) {
-      return std::tuple(rank_of(x.label), x.began_ns, x.stream, x.label.phase, x.span);
+      return std::tuple(x.label.activity, x.began_ns, x.stream, x.label.phase, x.span);
     };
     return key(a) < key(b);
   });

@@ -43,10 +43,8 @@ struct Busy {
 };
 
 // The core of all accounting. At each instant the first of these wins: the activity of highest
-// priority, then the earliest began_ns, then the lowest stream, then the phase; preempted compute
-// (a `stall`) ranks between compute and communication, since the thread waits for a core and for
-// no collective. Between the winners, `label_gap` appends segments that cover a span in which
-// nothing runs.
+// priority, then the earliest began_ns, then the lowest stream, then the phase. Between the
+// winners, `label_gap` appends segments that cover a span in which nothing runs.
 // Shape: one list a window; segments are contiguous and cover the window exactly.
 std::vector<std::vector<Segment>> label_windows(
     const std::vector<Window>& windows, std::vector<Busy> busy,

@@ -108,11 +108,11 @@ TEST(ThreadTimeline, KeepsAllComputeWhereCpuTimeIsNotKnownOrMoreThanTheWall) {
       << "what the inner scope used is not known";
 }
 
-TEST(ThreadTimeline, IsPreemptedRatherThanCommunicatingWhileGlooIsInFlight) {
+TEST(ThreadTimeline, CommunicatesWhileGlooIsInFlightAndTheThreadHasNoCore) {
   EXPECT_EQ(
       label({steps("00000000"), measured(Phase::backward, "######..", 4), collectives("...####.")}),
-      (Pictures{"####ww=w",  //
-                "bbbbbbax"}));
+      (Pictures{"####===w",  //
+                "bbbbaaax"}));
 }
 
 TEST(ThreadTimeline, OfDataParallelIsMainWithReplicaZeroAndTheOtherReplicasAlone) {
