@@ -5,6 +5,7 @@
 #include "tools/commands/compare.h"
 #include "tools/commands/list.h"
 #include "tools/nearest.h"
+#include "tools/print.h"
 
 #include <chrono>
 #include <cstdio>
@@ -92,7 +93,8 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& parse_error) 
   if (app.get_subcommands().empty()) {
     return UsageError("command", "none given", "try ddpprof compare, or see ddpprof --help");
   }
-  return UsageError(full, parse_error.what(), help);
+  return UsageError(command == &app ? "command line" : command->get_name(), parse_error.what(),
+                    help);
 }
 
 void print_help(CLI::App& app) {
@@ -104,7 +106,7 @@ void print_help(CLI::App& app) {
   }
   // The blank line between description and usage is ours: CLI11 sets none.
   shown->description(shown->get_description() + "\n");
-  std::fputs(shown->help(shown == &app ? "" : "ddpprof").c_str(), stdout);
+  print_result(shown->help(shown == &app ? "" : "ddpprof"));
 }
 
 int run(int argc, char** argv) {
@@ -126,7 +128,7 @@ int run(int argc, char** argv) {
     print_help(app);
     return 0;
   } catch (const CLI::CallForVersion& version) {
-    std::fputs(version.what(), stdout);
+    print_result(version.what());
     return 0;
   } catch (const CLI::ParseError& error) {
     print_error(usage_error(app, error));

@@ -97,6 +97,15 @@ RunDirectory::RunDirectory(fs::path path, bool force) : path_(std::move(path)) {
   }
 }
 
+void RunDirectory::discard() noexcept try {
+  std::error_code error;
+  for (const fs::path& file : look_into(path_).own) fs::remove(file, error);
+  for (const fs::path& folder : {path_ / "traces", path_ / "logs", path_})
+    fs::remove(folder, error);
+} catch (const std::exception&) {
+  // What cannot be looked into stays.
+}
+
 fs::path RunDirectory::trace(const std::string& strategy, std::int32_t rank) {
   return fs::path("traces") / (strategy + "_rank" + std::to_string(rank) + ".json.gz");
 }

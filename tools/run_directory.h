@@ -16,6 +16,9 @@ class RunDirectory {
   // else is touched.
   RunDirectory(std::filesystem::path path, bool force);
 
+  // Takes back what was written, and the folders where they are empty then.
+  void discard() noexcept;
+
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path file(const std::string& name) const { return path_ / name; }
   // Relative to path().

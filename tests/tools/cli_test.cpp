@@ -55,6 +55,13 @@ TEST(Cli, RefusesWithWordsAHintAndTheRightExitCode) {
   }
 }
 
+TEST(Cli, AFullDiskBehindStandardOutputIsAnError) {
+  const Outcome outcome =
+      run_program({"/bin/sh", "-c", "\"$0\" list workloads > /dev/full", kProgram});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(has(outcome.err, "standard output: cannot be written")) << outcome.err;
+}
+
 TEST(Cli, RefusesAFolderThatHoldsARun) {
   const fs::path folder =
       fs::path(testing::TempDir()) / ("cli_holds_run_" + std::to_string(getpid()));

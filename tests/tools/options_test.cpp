@@ -116,6 +116,10 @@ TEST(PlanCompare, RefusesNumbersOutOfRange) {
   EXPECT_TRUE(refused([](CompareOptions& o) { o.micro_steps = 0; }));
   EXPECT_TRUE(refused([](CompareOptions& o) { o.threads = 0; }));
   EXPECT_TRUE(refused([](CompareOptions& o) { o.timeout_s = 0; }));
+  EXPECT_TRUE(refused([](CompareOptions& o) { o.bucket_cap_mb = 0; }));
+  EXPECT_TRUE(refused([](CompareOptions& o) { o.dropout = 1; }));
+  EXPECT_TRUE(refused([](CompareOptions& o) { o.seq = 8; }));
+  EXPECT_TRUE(refused([](CompareOptions& o) { o.vocab = 8; }));
 }
 
 TEST(PlanCompare, RefusesUnknownNamesAndListsTheKnown) {

@@ -67,6 +67,16 @@ TEST_F(RunDirectoryTest, TouchesNoFileThatARunWouldNotWrite) {
   EXPECT_FALSE(fs::exists(root_ / "logs" / "ddp_rank0.log"));
 }
 
+TEST_F(RunDirectoryTest, DiscardLeavesOnlyWhatIsNotARuns) {
+  RunDirectory empty(root_ / "new", false);
+  put(root_ / "new" / "logs" / "dp_rank0.log");
+  empty.discard();
+  EXPECT_FALSE(fs::exists(root_ / "new"));
+  put(root_ / "notes.txt");
+  RunDirectory(root_, true).discard();
+  EXPECT_TRUE(fs::exists(root_ / "notes.txt"));
+}
+
 TEST_F(RunDirectoryTest, RefusesAFileAndAFolderBelowAFile) {
   put(root_ / "file");
   EXPECT_THROW(RunDirectory(root_ / "file", true), Error);

@@ -11,6 +11,7 @@
 #include "tools/compare/turns.h"
 #include "tools/launcher/crew.h"
 #include "tools/machine.h"
+#include "tools/print.h"
 #include "tools/run_directory.h"
 
 #include <chrono>
@@ -63,12 +64,11 @@ void write_results(const CompareOptions& options, const RunDirectory& directory,
   write_file(directory.file("run.json"), run_json(record));  // last: its presence means a whole run
   const bool json_to_stdout = options.json == "-";
   if (options.json && !json_to_stdout) write_file(*options.json, json);
-  std::fputs(json_to_stdout ? json.c_str() : table.c_str(), stdout);
-  if (!json_to_stdout) {
-    std::printf("\nrun: %s (report.json, traces/ for Perfetto or chrome://tracing, logs/)\n",
-                directory.path().c_str());
-  }
-  if (std::fflush(stdout) != 0) throw Error("standard output", "cannot be written");
+  print_result(json_to_stdout
+                   ? json
+                   : table + fmt::format("\nrun: {} (report.json, traces/ for Perfetto or "
+                                         "chrome://tracing, logs/)\n",
+                                         directory.path().string()));
 }
 
 // Before anything runs: a report that cannot be written in the end helps nobody.
@@ -91,7 +91,7 @@ int run_compare(const CompareOptions& options, const Surroundings& surroundings)
       options.out.empty()
           ? fs::path("ddpprof-runs") / (file_time(surroundings.unix_seconds) + "-" + plan.workload)
           : fs::path(options.out);
-  const RunDirectory directory(out, options.force);
+  RunDirectory directory(out, options.force);
   Progress progress(stderr, surroundings.stderr_is_terminal, options.quiet);
   for (const std::string& note : plan.notes) progress.say(note);
   progress.say(
@@ -106,7 +106,12 @@ int run_compare(const CompareOptions& options, const Surroundings& surroundings)
   const std::int64_t begin_ns = surroundings.now_ns();
   RunRecord record = [&] {
     const InterruptScope interruptible;
-    return run_in_turns(plan, setting, directory, progress);
+    try {
+      return run_in_turns(plan, setting, directory, progress);
+    } catch (const UsageError&) {
+      directory.discard();  // nothing was run
+      throw;
+    }
   }();
   record.started = iso_time(surroundings.unix_seconds);
   record.command = surroundings.command_line;

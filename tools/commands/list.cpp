@@ -2,6 +2,7 @@
 
 #include "profiler/trace/error.h"
 #include "reports/table.h"
+#include "tools/print.h"
 #include "trainers/common/faults.h"
 #include "trainers/workloads/table.h"
 
@@ -56,7 +57,7 @@ constexpr ListRow kLists[] = {
 int run_list(const std::string& what) {
   for (const ListRow& row : kLists) {
     if (what != row.name) continue;
-    std::fputs(row.table().text().c_str(), stdout);
+    print_result(row.table().text());
     return 0;
   }
   throw UsageError("list " + what, "no such list",

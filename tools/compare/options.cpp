@@ -161,6 +161,22 @@ ComparePlan plan_compare(const CompareOptions& options, const Offer& offer) {
                                     {"--threads", options.threads}}) {
     require_positive(flag, value);
   }
+  for (const auto& [flag, value] : {std::pair{"--bucket-cap-mb", options.bucket_cap_mb},
+                                    {"--first-bucket-mb", options.first_bucket_mb}}) {
+    if (value && !(*value > 0)) {
+      throw UsageError(fmt::format("{} {}", flag, *value), "must be more than 0 MB");
+    }
+  }
+  if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1)) {
+    throw UsageError(fmt::format("--dropout {}", *options.dropout),
+                     "must be at least 0 and below 1");
+  }
+  if (options.seq && !row->defaults.sequence_length) {
+    throw UsageError("--seq", workload + " has no sequences");
+  }
+  if (options.vocab && !row->defaults.vocabulary) {
+    throw UsageError("--vocab", workload + " has no vocabulary");
+  }
   if (options.warmup && *options.warmup < 0) {
     throw UsageError(fmt::format("--warmup {}", *options.warmup), "must not be negative");
   }
@@ -223,6 +239,7 @@ ComparePlan plan_compare(const CompareOptions& options, const Offer& offer) {
   arguments.add("--timeout", std::optional(2 * options.timeout_s + 10));
   if (options.fault) plan.fault_rank = parse_fault(*options.fault, devices).rank;
   plan.fault = options.fault;
+  if (plan.fault) plan.notes.push_back("Planted fault: " + *plan.fault + ".");
   plan.arguments = std::move(arguments.list);
   return plan;
 }

@@ -27,7 +27,8 @@ struct Job {
 
 std::string title(const StrategyPlan& plan) {
   if (plan.key == "single") return "one device";
-  return fmt::format("{} on {} devices", plan.key == "dp" ? "DP" : "DDP", plan.devices);
+  return fmt::format("{} on {} device{}", plan.key == "dp" ? "DP" : "DDP", plan.devices,
+                     plan.devices == 1 ? "" : "s");
 }
 
 class Controller {
@@ -39,9 +40,10 @@ class Controller {
         directory_(directory),
         progress_(progress),
         crew_(setting.silence_limit, [this](const std::string& name, const ProgressMessage& m) {
-          if (m.stage != "steps") {
-            progress_.show(fmt::format("{}: {} {} of {}", name, m.stage, m.step, m.steps_count));
-          }
+          if (m.stage == "steps") return;  // the round is on show
+          const std::string counted =
+              m.step > 0 ? fmt::format(", step {} of {}", m.step, m.steps_count) : "";
+          progress_.show(fmt::format("{}: {}{}", name, m.stage, counted));
         }) {}
 
   RunRecord run() {
@@ -115,14 +117,16 @@ class Controller {
     options.log = directory_.file(job.files.logs.back());
     options.unset = {"RANK",        "WORLD_SIZE",  "LOCAL_RANK", "LOCAL_WORLD_SIZE",
                      "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK", "TORCHELASTIC_USE_AGENT_STORE"};
+    // PyTorch's warnings carry stack traces that bury the message that counts.
+    options.environment = {{"TORCH_CPP_LOG_LEVEL", "ERROR"}};
     if (key == "ddp") {
       const std::string world = fmt::format("{}", job.plan.processes);
-      options.environment = {{"RANK", fmt::format("{}", rank)},
-                             {"LOCAL_RANK", fmt::format("{}", rank)},
-                             {"WORLD_SIZE", world},
-                             {"LOCAL_WORLD_SIZE", world},
-                             {"MASTER_ADDR", "127.0.0.1"},
-                             {"MASTER_PORT", fmt::format("{}", port)}};
+      options.environment.insert({{"RANK", fmt::format("{}", rank)},
+                                  {"LOCAL_RANK", fmt::format("{}", rank)},
+                                  {"WORLD_SIZE", world},
+                                  {"LOCAL_WORLD_SIZE", world},
+                                  {"MASTER_ADDR", "127.0.0.1"},
+                                  {"MASTER_PORT", fmt::format("{}", port)}});
     }
     return options;
   }

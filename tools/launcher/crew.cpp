@@ -27,7 +27,8 @@ volatile std::sig_atomic_t interrupted = 0;
 void on_signal(int) { interrupted = 1; }
 
 void check_interrupt() {
-  if (interrupted) throw Error("ddpprof", "interrupted; every trainer was ended");
+  if (interrupted)
+    throw Error("compare", "interrupted; every trainer was ended, nothing is reported");
 }
 
 std::string log_tail(const Process& process) {
@@ -165,7 +166,7 @@ void Crew::fail(std::size_t first) {
   }
   const std::size_t cause = silent_death.value_or(reported.value_or(first));
   Member& member = members_[cause];
-  const std::string hint = "its whole log: " + member.process.log().string();
+  std::string hint = "its whole log: " + member.process.log().string();
   if (const auto error = error_of(member)) {
     // Wrong usage is wrong for every trainer alike: the trainer's name would only confuse.
     if (error->is_usage) throw UsageError(error->subject, error->problem, error->hint);
@@ -173,6 +174,7 @@ void Crew::fail(std::size_t first) {
                 error->hint.empty() ? hint : error->hint + "; " + hint);
   }
   const auto status = member.process.wait(2000);
+  if (last_lines(member.process.log(), 1).empty()) hint.clear();
   throw Error(member.process.name(),
               (status ? exit_text(*status) : "closed its control socket") + " in " + member.stage +
                   log_tail(member.process),

@@ -57,8 +57,9 @@ class Crew {
   std::vector<Member> members_;
 };
 
-// While it lives, SIGINT, SIGTERM and SIGHUP make the waiting calls above throw Error("ddpprof",
-// "interrupted"); one that was ignored before (nohup) stays ignored. One at a time.
+// While it lives, SIGINT, SIGTERM and SIGHUP make the waiting calls above throw
+// Error("compare", "interrupted …"); one that was ignored before (nohup) stays ignored. One at a
+// time.
 class InterruptScope {
  public:
   InterruptScope();
