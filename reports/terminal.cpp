@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -42,6 +43,10 @@ std::string heading(const StrategyDiagnosis& strategy) {
   if (strategy.key == "dp") return "DP, " + devices;
   if (strategy.key == "ddp") return "DDP, " + devices;
   return strategy.key + ", " + devices;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 using Cell = std::function<std::string(const StrategyDiagnosis&)>;
@@ -88,6 +93,9 @@ void add_step_rows(Rows& rows) {
     if (!s.step_times) return kUnmeasured;
     const auto samples = flatten(s.step_times->rounds_ms);
     return number_text(quantile(samples, 0.1)) + " to " + number_text(quantile(samples, 0.9));
+  });
+  rows.add("step, ms (mean)", [](const auto& s) {
+    return s.step_times ? number_text(mean(flatten(s.step_times->rounds_ms))) : kUnmeasured;
   });
   rows.add("samples/s", [](const auto& s) -> std::string {
     if (!s.step_times || !s.global_batch) return kUnmeasured;
