@@ -98,7 +98,7 @@ TrainerProcess::TrainerProcess(Arguments arguments, const Environment& environme
 
 TrainerProcess::~TrainerProcess() {
   hang_up();
-  if (!code_) {
+  if (!code_ && pid_ > 0) {  // kill(-1) would end everything
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
