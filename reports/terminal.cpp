@@ -37,7 +37,7 @@ std::string wrapped(const std::string& text) {
 }
 
 std::string heading(const StrategyDiagnosis& strategy) {
-  const std::string devices =
+  std::string devices =
       strategy.devices == 1 ? "1 device" : fmt::format("{} devices", strategy.devices);
   if (strategy.key == "single") return devices;
   if (strategy.key == "dp") return "DP, " + devices;
