@@ -36,7 +36,7 @@ THIRD_PARTY = [
     ("SQLite", r"sqlite3", ["profiler/formats", "tests", "bench"]),
     ("nlohmann/json", r"nlohmann/", ["reports", "tests", "bench"]),
     ("CLI11", r"CLI/", ["tools", "trainers", "tests", "bench"]),
-    ("zlib", r"zlib\.h", ["profiler/formats", "trainers/workloads", "tests", "bench"]),
+    ("zlib", r"zlib\.h", ["profiler/formats", "tests", "bench"]),
     ("CUPTI, CUDA and NVTX", r"(cupti|cuda|nvtx3/|nccl)",
      ["profiler/record", "trainers", "tests", "bench"]),
     ("GoogleTest", r"gtest/", ["tests"]),

@@ -77,7 +77,7 @@ class ThirdPartyTest(unittest.TestCase):
         ("CLI/CLI.hpp", "tools/a.cpp", "reports/a.cpp"),
         ("CLI/CLI.hpp", "trainers/a.cpp", "profiler/record/a.cpp"),
         ("zlib.h", "profiler/formats/a.cpp", "tools/a.cpp"),
-        ("zlib.h", "trainers/workloads/a.cpp", "trainers/common/a.cpp"),
+        ("zlib.h", "profiler/formats/a.cpp", "trainers/workloads/a.cpp"),
         ("cupti.h", "profiler/record/a.cpp", "profiler/diagnose/a.cpp"),
         ("nvtx3/nvToolsExt.h", "profiler/record/a.cpp", "tools/a.cpp"),
         ("gtest/gtest.h", "tests/a_test.cpp", "profiler/trace/a.cpp"),

@@ -3,6 +3,7 @@
 //
 // Shapes: B samples, W width.
 #include "embedded/digits_csv_gz.h"
+#include "profiler/formats/gzip.h"
 #include "trainers/common/sampler.h"
 #include "trainers/workloads/model.h"
 #include "trainers/workloads/presets.h"
@@ -18,7 +19,6 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/relu.h>
 #include <torch/nn/modules/linear.h>
-#include <zlib.h>
 
 namespace ddpprof {
 namespace {
@@ -27,7 +27,8 @@ constexpr std::int64_t kImagesCount = 1797;
 constexpr std::int64_t kTestCount = 360;
 constexpr std::int64_t kPixelsCount = 64;
 constexpr std::int64_t kClassesCount = 10;
-constexpr double kBrightest = 16;  // Source: workloads/data/digits.LICENSE.md
+constexpr double kBrightest = 16;            // Source: workloads/data/digits.LICENSE.md
+constexpr std::size_t kMostBytes = 1 << 20;  // the table has 0.3 MB
 
 class Mlp : public Model {
  public:
@@ -54,36 +55,14 @@ class Mlp : public Model {
   double dropout_;
 };
 
-std::string unzip(std::string_view gzip) {
-  z_stream stream{};
-  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) {
-    throw std::logic_error("zlib does not start");
-  }
-  std::string text;
-  std::string buffer(1U << 16U, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
-  stream.avail_in = static_cast<uInt>(gzip.size());
-  int code = Z_OK;
-  while (code == Z_OK) {
-    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-    stream.avail_out = static_cast<uInt>(buffer.size());
-    code = inflate(&stream, Z_NO_FLUSH);
-    text.append(buffer, 0, buffer.size() - stream.avail_out);
-  }
-  inflateEnd(&stream);
-  if (code != Z_STREAM_END) {
-    throw std::logic_error("the embedded digits are damaged");
-  }
-  return text;
-}
-
 struct Digits {
   at::Tensor images;  // (N, 64), 0 to 1
   at::Tensor labels;  // (N) int64
 };
 
 Digits read_digits(at::ScalarType dtype) {
-  const std::string text = unzip(embedded::digits_csv_gz);
+  const std::string text =
+      decompress_gzip(embedded::digits_csv_gz, kMostBytes, "the embedded digits");
   std::vector<double> pixels;
   std::vector<std::int64_t> labels;
   std::int64_t column = 0;
