@@ -122,6 +122,19 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
+// A stretch of a device's main stream between two markers: what ran in it was launched in `phase`.
+// Recorded where the device's work itself is not, by events on the stream.
+// Shape: sorted by device, then time. The stretches of one step on one device follow each other
+// without a gap: together they are the step's window on that device.
+struct DevicePhase {
+  Span span;
+  std::int32_t device = 0;  // as Work::device
+  std::int64_t step = 0;    // Step::index
+  Phase phase = Phase::other;
+
+  bool operator==(const DevicePhase&) const = default;
+};
+
 // A flaw in the input or the recording that did not stop the reading.
 struct Issue {
   std::string code;  // kebab-case, permanent
@@ -143,6 +156,9 @@ struct ClockPair {
 struct Device {
   std::string name;
   std::int64_t memory_bytes = 0;
+  // Its number on the machine, as the job sees it: rank 1 of ddp may drive GPU 1 alone. Absent:
+  // unknown; threads have none.
+  std::optional<std::int32_t> number = {};
 
   bool operator==(const Device&) const = default;
 };
@@ -183,6 +199,7 @@ struct Trace {
   std::vector<Scope> scopes;
   std::vector<Call> calls;
   std::vector<Work> work;
+  std::vector<DevicePhase> device_phases;  // empty where `work` was recorded
   std::vector<Collective> collectives;
   std::vector<Issue> issues;
 
