@@ -92,7 +92,8 @@ void CollectiveLog::end(CollectiveHandle handle) noexcept {
   slot->state.store(State::ended, std::memory_order_release);
 }
 
-std::vector<Collective> CollectiveLog::drain(std::int64_t& given_up_count) {
+std::vector<Collective> CollectiveLog::drain(std::int64_t& given_up_count,
+                                             std::vector<std::uint32_t>* indices) {
   std::vector<Collective> collectives;
   const std::uint32_t next = next_.load(std::memory_order_relaxed);
   collectives.reserve(next - drained_);
@@ -102,6 +103,7 @@ std::vector<Collective> CollectiveLog::drain(std::int64_t& given_up_count) {
     const State state = slot->state.exchange(State::given_up, std::memory_order_acquire);
     if (state == State::ended) {
       collectives.push_back(slot->collective);
+      if (indices != nullptr) indices->push_back(drained_);
     } else {
       ++given_up_count;
     }

@@ -50,8 +50,9 @@ class CollectiveLog {
   void end(CollectiveHandle handle) noexcept;
 
   // Moves out what has ended, in the order of begin(); what has not is given up and counted.
-  // One caller at a time; begin() and end() may go on.
-  std::vector<Collective> drain(std::int64_t& given_up_count);
+  // `indices`: of their handles, one each. One caller at a time; begin() and end() may go on.
+  std::vector<Collective> drain(std::int64_t& given_up_count,
+                                std::vector<std::uint32_t>* indices = nullptr);
   const std::string& communicator(NameId id) const { return communicators_.name(id.index); }
 
  private:

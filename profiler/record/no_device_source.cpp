@@ -3,6 +3,8 @@
 
 namespace ddpprof {
 
-std::unique_ptr<DeviceSource> make_device_source() { return nullptr; }
+std::unique_ptr<DeviceSource> make_device_source(std::span<const std::int32_t> /*devices*/) {
+  return nullptr;
+}
 
 }  // namespace ddpprof

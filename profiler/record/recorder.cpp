@@ -51,6 +51,12 @@ struct ThreadExit {
 
 std::int64_t this_thread_id() noexcept { return syscall(SYS_gettid); }
 
+std::optional<std::int32_t> replica_of_this_thread(std::uint64_t recorder) noexcept {
+  const ThreadState& state = this_thread;
+  if (state.entered_recorder != recorder || !state.has_replica) return std::nullopt;
+  return state.replica;
+}
+
 std::uint64_t next_recorder_id() noexcept {
   static std::atomic<std::uint64_t> next = 1;
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -88,6 +94,7 @@ Recorder::Log::Log(Options log_options, std::unique_ptr<DeviceSource> device_sou
       source(std::move(device_source)),
       clock_begin(read_clock_pair()),
       threads(log_options.cpu_time) {
+  state = idle_flags();
   add_live_recorder(id, threads);
 }
 
@@ -131,15 +138,16 @@ void Recorder::start(std::int32_t visit) noexcept {
   log_->visit = visit;
   log_->open_step.reset();
   if (this_thread.entered_recorder == log_->id && log_->thread_log() == nullptr) log_->drop();
-  if (log_->source) log_->source->start();
+  if (log_->source) log_->source->start(visit);
   const std::uint64_t epoch = Log::epoch_of(log_->state.load(std::memory_order_relaxed)) + 1;
-  log_->state.store(epoch * Log::kEpoch | Log::kOn, std::memory_order_relaxed);
+  log_->state.store(epoch * Log::kEpoch | log_->idle_flags() | Log::kOn, std::memory_order_relaxed);
 }
 
 void Recorder::stop() noexcept {
   if (!is_on()) return;
   const std::uint64_t state = log_->state.load(std::memory_order_relaxed);
-  log_->state.store(Log::epoch_of(state) * Log::kEpoch, std::memory_order_relaxed);
+  log_->state.store(Log::epoch_of(state) * Log::kEpoch | log_->idle_flags(),
+                    std::memory_order_relaxed);
   if (log_->open_step) log_->drop();
   log_->open_step.reset();
   log_->drop(log_->threads.open_in_step_count(Log::epoch_of(state)));
@@ -148,6 +156,8 @@ void Recorder::stop() noexcept {
 
 void Recorder::begin_step(std::int64_t index) noexcept {
   const std::uint64_t state = log_->state.load(std::memory_order_relaxed);
+  if ((state & (Log::kOn | Log::kAnnotates)) == 0) return;
+  if (log_->source) log_->source->begin_step(index, (state & Log::kOn) != 0);
   if ((state & Log::kOn) == 0) return;
   if (log_->open_step) log_->drop();
   // Whoever counts the steps is the main thread, also when nobody said so.
@@ -165,6 +175,8 @@ void Recorder::begin_step(std::int64_t index) noexcept {
 
 void Recorder::end_step() noexcept {
   const std::uint64_t state = log_->state.load(std::memory_order_relaxed);
+  if ((state & (Log::kOn | Log::kAnnotates)) == 0) return;
+  if (log_->source) log_->source->end_step();
   if ((state & Log::kOn) == 0 || !log_->open_step) return;
   log_->state.store(state & ~Log::kInStep, std::memory_order_relaxed);
   log_->open_step->span.end_ns = now_ns();
@@ -179,6 +191,15 @@ void Recorder::end_step() noexcept {
 
 void Recorder::begin_scope(Phase phase, std::string_view name, ScopeOptions options) noexcept {
   const std::uint64_t state = log_->state.load(std::memory_order_relaxed);
+  if ((state & (Log::kOn | Log::kAnnotates)) == 0) return;
+  if (log_->source) {
+    const std::uint64_t recorded = Log::kOn | Log::kInStep;
+    log_->source->begin_scope(
+        {.phase = phase,
+         .name = name,
+         .replica = options.replica ? options.replica : replica_of_this_thread(log_->id),
+         .recorded = (state & recorded) == recorded});
+  }
   if ((state & Log::kOn) == 0) return;
   ThreadLog* const log = log_->thread_log();
   if (log == nullptr) return log_->drop();
@@ -188,6 +209,8 @@ void Recorder::begin_scope(Phase phase, std::string_view name, ScopeOptions opti
 
 void Recorder::end_scope() noexcept {
   const std::uint64_t state = log_->state.load(std::memory_order_relaxed);
+  if ((state & (Log::kOn | Log::kAnnotates)) == 0) return;
+  if (log_->source) log_->source->end_scope();
   if ((state & Log::kOn) == 0) return;
   if (ThreadLog* const log = log_->known_thread_log()) log_->drop(log->end(Log::epoch_of(state)));
 }
@@ -198,6 +221,10 @@ void Recorder::end_compute() noexcept {
   if (ThreadLog* const log = log_->known_thread_log()) log->end_compute(Log::epoch_of(state));
 }
 
+void Recorder::change_phase(Phase phase) noexcept {
+  if (is_on() && log_->source) log_->source->change_phase(phase);
+}
+
 void Recorder::count(Counter counter, std::int64_t n) noexcept {
   if (!is_on()) return;
   log_->counters[static_cast<std::size_t>(counter)].fetch_add(n, std::memory_order_relaxed);
@@ -206,13 +233,19 @@ void Recorder::count(Counter counter, std::int64_t n) noexcept {
 CollectiveHandle Recorder::begin_collective(const CollectiveStart& start) noexcept {
   if (!is_on()) return {};
   const CollectiveHandle handle = log_->collectives.begin(start);
-  if (handle.index == CollectiveHandle{}.index) log_->drop();
+  if (handle.index == CollectiveHandle{}.index) {
+    log_->drop();
+  } else if (log_->source) {
+    log_->source->begin_collective(handle.index, start.device);
+  }
   return handle;
 }
 
-void Recorder::end_collective(CollectiveHandle handle) noexcept {
+void Recorder::end_collective(CollectiveHandle handle, void* stream) noexcept {
   // Also while off: what a step began may end after it.
-  if (handle.index != CollectiveHandle{}.index) log_->collectives.end(handle);
+  if (handle.index == CollectiveHandle{}.index) return;
+  if (log_->source) log_->source->end_collective(handle.index, stream);
+  log_->collectives.end(handle);
 }
 
 void Recorder::enter_thread(std::string_view name, bool is_main,

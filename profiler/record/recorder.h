@@ -84,12 +84,18 @@ class Recorder {
   // Ends the computing part of the innermost open scope now; the scope itself stays open. For
   // scopes whose thread computes first and then waits (backward, then the reducer's final wait).
   void end_compute() noexcept;
+  // What any thread launches from now on belongs to `phase`, on all devices of this process, until
+  // the scope ends that is innermost on each of them. For the tail of a scope whose launches come
+  // from other threads (backward, then the wait for the last all-reduce). Host threads keep theirs.
+  void change_phase(Phase phase) noexcept;
 
   void count(Counter counter, std::int64_t n = 1) noexcept;
 
-  // Threads: any. `ready` and `end` are taken now. May end after stop(), but not after take().
+  // Threads: any. `ready` and `end` are taken now, on the host's clock or, with a device source, on
+  // the device's: ready when what its main stream holds is done, ended when what `stream` (a
+  // cudaStream_t) holds is. May end after stop(), but not after take().
   CollectiveHandle begin_collective(const CollectiveStart& start) noexcept;
-  void end_collective(CollectiveHandle handle) noexcept;
+  void end_collective(CollectiveHandle handle, void* stream = nullptr) noexcept;
 
   // Threads: the one it is about, before its first scope; leave_thread() before it ends. Nested
   // pairs have no effect. Names are kept up to 64 bytes. Guard below.

@@ -31,10 +31,14 @@ struct Recorder::Log {
   // `state`, the one word every call looks at first.
   static constexpr std::uint64_t kOn = 1;
   static constexpr std::uint64_t kInStep = 2;
-  static constexpr std::uint64_t kEpoch = 4;  // the recording's number, times this
+  static constexpr std::uint64_t kAnnotates = 4;  // the source listens while off, too
+  static constexpr std::uint64_t kEpoch = 8;      // the recording's number, times this
   static std::uint64_t epoch_of(std::uint64_t state_word) { return state_word / kEpoch; }
 
   std::atomic<std::uint64_t> state = 0;
+  // What a call leaves in `state` beside the recording's number.
+  std::uint64_t idle_flags() const { return source && source->annotates() ? kAnnotates : 0; }
+
   const std::uint64_t id;  // no two recorders of a process share it
   const Options options;
   const std::unique_ptr<DeviceSource> source;

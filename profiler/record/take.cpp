@@ -42,6 +42,32 @@ void add_scopes(Trace& trace, NameTable& names, const std::vector<ScopeRecord>& 
   }
 }
 
+// Collectives with the source's times; those it has none for are dropped and counted.
+std::vector<Collective> drain_collectives(CollectiveLog& log, DeviceSource* source,
+                                          std::int64_t& dropped_count) {
+  std::vector<std::uint32_t> indices;
+  std::vector<Collective> collectives = log.drain(dropped_count, &indices);
+  if (source == nullptr) return collectives;
+  std::vector<CollectiveTimes> times;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    times.push_back({.index = indices[i],
+                     .ready_ns = collectives[i].span.begin_ns,
+                     .end_ns = collectives[i].span.end_ns});
+  }
+  source->date_collectives(times);
+  std::vector<Collective> dated;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i].lost) {
+      ++dropped_count;
+      continue;
+    }
+    collectives[i].ready_ns = times[i].ready_ns;
+    collectives[i].span = {times[i].ready_ns, times[i].end_ns};
+    dated.push_back(collectives[i]);
+  }
+  return dated;
+}
+
 // Replaces "ready" by "began to move", one communicator's queue after the other.
 void find_starts(std::vector<Collective>& collectives, int service_threads) {
   std::map<NameId, std::vector<std::size_t>> queues;
@@ -60,6 +86,9 @@ void find_starts(std::vector<Collective>& collectives, int service_threads) {
 }
 
 void sort_device_records(Trace& trace) {
+  std::ranges::stable_sort(trace.device_phases, {}, [](const DevicePhase& phase) {
+    return std::tuple(phase.device, phase.span);
+  });
   std::ranges::stable_sort(trace.calls, {}, [](const Call& call) {
     return std::tuple(call.span, call.thread, call.correlation, call.name);
   });
@@ -95,7 +124,7 @@ Trace Recorder::take(TraceInfo info) {
   add_scopes(trace, names, drained.scopes);
 
   std::int64_t given_up_count = 0;
-  trace.collectives = log_->collectives.drain(given_up_count);
+  trace.collectives = drain_collectives(log_->collectives, log_->source.get(), given_up_count);
   if (log_->options.service_threads > 0)
     find_starts(trace.collectives, log_->options.service_threads);
   for (Collective& collective : trace.collectives) {
