@@ -3,24 +3,31 @@
 #include "ddpprof_version.h"
 #include "embedded/train_help_footer.h"
 #include "profiler/trace/error.h"
+#include "trainers/common/trainer_kind.h"
 #include "trainers/workloads/table.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 namespace ddpprof {
 namespace {
 
-constexpr const char* kSeeHelp = "see ddpprof-train --help";
+std::string see_help() { return "see " + std::string(kTrainerKind.program) + " --help"; }
+
+constexpr std::int64_t kDefaultWorkers = 2;
 
 // What the user typed, before the workload's own values are filled in.
 struct Given {
   std::optional<std::int64_t> batch, steps;
   std::optional<std::string> precision;
   std::optional<double> learning_rate, weight_decay;
+  std::optional<std::int64_t> workers;
   std::string optimizer = "fused-adamw";
+  std::string dp_threads = "fresh", dp_autocast = "caller";
+  bool no_cudnn_attention = false;
   bool no_broadcast_buffers = false;
 };
 
@@ -44,8 +51,7 @@ void add_training_options(CLI::App& app, TrainOptions& options, Given& given) {
   app.add_option("--micro-steps", options.micro_steps,
                  "Backward passes an optimizer step (gradient accumulation; ddp: no_sync)")
       ->group(kHow);
-  app.add_option("--precision", given.precision, "fp32, fp64, bf16 (autocast); fp16 needs a GPU")
-      ->group(kHow);
+  app.add_option("--precision", given.precision, "fp32, fp64 or bf16 (autocast)")->group(kHow);
   app.add_option("--optimizer", given.optimizer, "fused-adamw or foreach-adamw")->group(kHow);
   app.add_option("--lr", given.learning_rate, "Learning rate")->group(kHow);
   app.add_option("--weight-decay", given.weight_decay, "Weight decay")->group(kHow);
@@ -55,13 +61,33 @@ void add_training_options(CLI::App& app, TrainOptions& options, Given& given) {
 
 void add_parallel_options(CLI::App& app, TrainOptions& options, Given& given) {
   constexpr const char* kGroup = "Devices";
-  app.add_option("--workers", options.workers, "Devices of dp (default 2)")->group(kGroup);
+  app.add_option("--workers", given.workers, "Devices of dp (default 2)")->group(kGroup);
+  if (!kTrainerKind.devices_are_threads) {
+    app.add_option("--devices", options.devices,
+                   "GPUs by number, one a device of this host (default 0,1,...)")
+        ->delimiter(',')
+        ->group(kGroup);
+    app.add_flag("--no-cudnn-attention", given.no_cudnn_attention,
+                 "Attention by PyTorch's own kernels, not cuDNN's")
+        ->group(kGroup);
+    app.add_flag("--probe", options.probe, "Print a line of JSON about the GPUs, and leave")
+        ->group(kGroup);
+  }
   app.add_option("--threads", options.threads,
                  "Intra-op threads a device (default: cores / devices)")
       ->group(kGroup);
   app.add_option("--timeout", options.timeout_s,
                  "Seconds until a collective, or meeting the other ranks, fails (default 60)")
       ->group(kGroup);
+
+  constexpr const char* kDp = "DataParallel";
+  app.add_option("--dp-threads", given.dp_threads,
+                 "Replicas run on fresh threads every time, as PyTorch's do, or on a pool")
+      ->group(kDp);
+  app.add_option("--dp-autocast", given.dp_autocast,
+                 "Replicas autocast to the caller's type, or as PyTorch's threads do (fp16 on a "
+                 "GPU)")
+      ->group(kDp);
 
   ReducerOptions& reducer = options.reducer;
   constexpr const char* kDdp = "DistributedDataParallel";
@@ -103,14 +129,14 @@ void add_output_options(CLI::App& app, TrainOptions& options) {
 void need_positive(const char* flag, std::optional<std::int64_t> value) {
   if (value && *value < 1) {
     throw UsageError(std::string(flag) + " " + std::to_string(*value), "must be at least 1",
-                     kSeeHelp);
+                     see_help());
   }
 }
 
 void check_ranges(const TrainOptions& options, const Given& given) {
   need_positive("--batch", given.batch);
   need_positive("--micro-steps", options.micro_steps);
-  need_positive("--workers", options.workers);
+  need_positive("--workers", given.workers);
   need_positive("--threads", options.threads);
   need_positive("--steps", given.steps);
   need_positive("--epochs", options.epochs);
@@ -118,7 +144,7 @@ void check_ranges(const TrainOptions& options, const Given& given) {
     throw UsageError("--epochs", "cannot be given together with --steps", "leave one of them out");
   }
   if (options.warmup < 0) {
-    throw UsageError("--warmup", "must not be negative", kSeeHelp);
+    throw UsageError("--warmup", "must not be negative", see_help());
   }
   if (!(options.timeout_s > 0)) {
     throw UsageError("--timeout", "must be positive", "give seconds, such as --timeout 60");
@@ -140,16 +166,37 @@ Precision choose_precision(const WorkloadRow& row, const Given& given,
                      "take fp32, fp64 or bf16");
   }
   const auto precision = static_cast<Precision>(found - std::begin(kPrecisionNames));
-  if (given.precision && precision == Precision::fp16) {
-    throw UsageError("--precision fp16", "is not supported on a CPU",
-                     "take fp32 or bf16, or run on a GPU");
+  if (precision == Precision::fp16) {
+    throw UsageError("--precision fp16", "needs loss scaling, which this version has not",
+                     "take bf16");
   }
-  if (!given.precision && precision != Precision::fp32) {
+  if (!given.precision && precision != Precision::fp32 && kTrainerKind.devices_are_threads) {
     notes.push_back(std::string(row.name) + " trains in " + name +
                     " on a GPU; on this CPU it trains in fp32");
     return Precision::fp32;
   }
   return precision;
+}
+
+// Which of `names`, in the order of the enumeration.
+template <typename Enum>
+Enum choose_word(const char* flag, const std::string& word,
+                 const std::array<std::string_view, 2>& names) {
+  const auto found = std::ranges::find(names, word);
+  if (found == names.end()) {
+    throw UsageError(std::string(flag) + " " + word, "there is no such choice",
+                     "take " + std::string(names[0]) + " or " + std::string(names[1]));
+  }
+  return static_cast<Enum>(found - names.begin());
+}
+
+void fill_in_devices(TrainOptions& options, const Given& given) {
+  const auto named = static_cast<std::int64_t>(options.devices.size());
+  options.workers = given.workers.value_or(named > 0 ? named : kDefaultWorkers);
+  options.cudnn_attention = !given.no_cudnn_attention;
+  options.dp_threads = choose_word<DpThreads>("--dp-threads", given.dp_threads, {"fresh", "pool"});
+  options.dp_autocast =
+      choose_word<DpAutocast>("--dp-autocast", given.dp_autocast, {"caller", "pytorch"});
 }
 
 void fill_in_defaults(CommandLine& line, const Given& given) {
@@ -171,18 +218,18 @@ void fill_in_defaults(CommandLine& line, const Given& given) {
                      "optimizers: fused-adamw, foreach-adamw");
   }
   options.reducer.broadcast_buffers = !given.no_broadcast_buffers;
+  fill_in_devices(options, given);
 }
 
 }  // namespace
 
 CommandLine parse_command_line(std::vector<std::string> arguments) {
   CommandLine line;
-  line.options.workers = 2;
   Given given;
   CLI::App app(
       "Trains one workload on one device, by DataParallel or by "
       "DistributedDataParallel, and records where the time of its steps goes.",
-      "ddpprof-train");
+      std::string(kTrainerKind.program));
   app.footer(std::string(embedded::train_help_footer));
   bool show_version = false;
   app.add_flag("--version", show_version, "Print the version and leave");
@@ -196,10 +243,11 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
     line.text = app.help();
     return line;
   } catch (const CLI::ParseError& error) {
-    throw UsageError("command line", error.what(), kSeeHelp);
+    throw UsageError("command line", error.what(), see_help());
   }
   if (show_version) {
-    line.text = "ddpprof-train " + std::string(kVersion) + " (" + std::string(kCommit) + ")\n";
+    line.text = std::string(kTrainerKind.program) + " " + std::string(kVersion) + " (" +
+                std::string(kCommit) + ")\n";
     return line;
   }
   check_ranges(line.options, given);

@@ -3,10 +3,12 @@
 // comments name the step of DistributedDataParallel.forward they stand for.
 #include "trainers/ddp.h"
 
+#include "trainers/common/accelerator.h"
 #include "trainers/common/bucket_scopes.h"
 #include "trainers/common/precision.h"
 #include "trainers/common/process_group.h"
 #include "trainers/common/reducer_setup.h"
+#include "trainers/common/trainer_kind.h"
 #include "trainers/workloads/model.h"
 
 #include <optional>
@@ -30,7 +32,7 @@ class DistributedDataParallel : public Strategy {
         control->send(PortMessage{.port = port});
       };
     }
-    peers_ = meet_peers(place_, recorder_, options_.timeout_s, tell_port);
+    peers_ = meet_peers(place_, device(), recorder_, options_.timeout_s, tell_port);
     guarded([&] {
       take_over_rank_0(peers_.group, parameters_, unique_buffers(*model_));
       parts_ = make_reducer(unique_parameters(*model_), peers_.group, options_.reducer,
@@ -75,12 +77,18 @@ class DistributedDataParallel : public Strategy {
   }
 
   void set_recording(bool is_on) override {
-    parts_.reducer->set_ddp_runtime_logging_sample_rate(is_on ? kRecordingLoggingRate
-                                                              : kUsualLoggingRate);
-    if (is_on) {
-      bucket_scopes_.emplace(recorder_);
-    } else {
-      bucket_scopes_.reset();
+    // On a GPU both would change what is measured: DDP's figures wait for the device in every
+    // forward, and the copies, hundreds a step, need more than events to be told from backward.
+    if (kTrainerKind.devices_are_threads) {
+      parts_.reducer->set_ddp_runtime_logging_sample_rate(is_on ? kRecordingLoggingRate
+                                                                : kUsualLoggingRate);
+      if (is_on) {
+        bucket_scopes_.emplace(recorder_);
+      } else {
+        bucket_scopes_.reset();
+      }
+    }
+    if (!is_on) {
       peers_.backend->wait_for_reports();
     }
   }
@@ -101,6 +109,7 @@ class DistributedDataParallel : public Strategy {
   void shut_down() override {
     guarded([&] {
       bucket_scopes_.reset();
+      synchronize(device());
       parts_.logger.reset();
       parts_.reducer.reset();
       leave_peers(peers_, place_, options_.timeout_s);
@@ -125,7 +134,7 @@ class DistributedDataParallel : public Strategy {
     }
     at::Tensor output;  // (B, …)
     {
-      const AutocastScope autocast(options_.precision);
+      const AutocastScope autocast(device().type(), autocast_type(options_.precision));
       output = model_->forward(batch.inputs);
     }
     recorder_.count(Counter::forward);
@@ -162,10 +171,13 @@ class DistributedDataParallel : public Strategy {
     }
     if (recorder_.is_on()) {
       // Final callbacks run in the order in which they are queued, and the Reducer queues its own,
-      // in which it waits for gloo, only after its last bucket is under way.
+      // in which it or the device waits for the last all-reduce, only after its last bucket is
+      // under way.
       loss.register_hook([this](const at::Tensor& /*gradient*/) {
-        torch::autograd::Engine::get_default_engine().queue_callback(
-            [this] { recorder_.end_compute(); });
+        torch::autograd::Engine::get_default_engine().queue_callback([this] {
+          recorder_.end_compute();
+          recorder_.change_phase(Phase::all_reduce);
+        });
       });
     }
     peers_.backend->begin_backward();

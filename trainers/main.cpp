@@ -1,8 +1,10 @@
-// ddpprof-train: the one place where a trainer's errors become words and exit codes.
+// ddpprof-train and ddpprof-train-cuda: the one place where a trainer's errors become words and
+// exit codes.
 #include "profiler/trace/error.h"
 #include "trainers/command_line.h"
 #include "trainers/common/control_channel.h"
 #include "trainers/common/session.h"
+#include "trainers/common/trainer_kind.h"
 
 #include <csignal>
 #include <cstdio>
@@ -17,7 +19,8 @@ namespace {
 using ddpprof::ControlChannel;
 
 int tell(ControlChannel* control, const ddpprof::Error& error, bool is_usage) {
-  std::fprintf(stderr, "ddpprof-train: %s: %s\n", error.subject.c_str(), error.problem.c_str());
+  std::fprintf(stderr, "%s: %s: %s\n", std::string(ddpprof::kTrainerKind.program).c_str(),
+               error.subject.c_str(), error.problem.c_str());
   if (!error.hint.empty()) {
     std::fprintf(stderr, "  hint: %s\n", error.hint.c_str());
   }
@@ -63,6 +66,12 @@ int run(std::vector<std::string> arguments, std::unique_ptr<ControlChannel>& con
                 ddpprof::Error("memory", "there is not enough", "take a smaller --batch or model"),
                 false);
   } catch (const std::exception& error) {
+    if (first_line(error.what()).find("out of memory") != std::string::npos) {
+      return tell(control.get(),
+                  ddpprof::Error("GPU", first_line(error.what()),
+                                 "take a smaller --batch or model, or end what else uses the GPU"),
+                  false);
+    }
     return tell(control.get(),
                 ddpprof::Error("training", first_line(error.what()),
                                "an operator of PyTorch failed; if --batch, --seq and --width are "

@@ -14,7 +14,7 @@ class Single : public Strategy {
     at::Tensor output;  // (B, …)
     {
       const PhaseScope scope(recorder_, Phase::forward, "forward", {.computes = true});
-      const AutocastScope autocast(options_.precision);
+      const AutocastScope autocast(device().type(), autocast_type(options_.precision));
       output = model_->forward(batch.inputs);
       recorder_.count(Counter::forward);
     }

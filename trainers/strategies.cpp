@@ -1,7 +1,6 @@
 #include "trainers/strategies.h"
 
 #include "profiler/trace/error.h"
-#include "trainers/common/gloo_backend.h"
 #include "trainers/ddp.h"
 #include "trainers/dp.h"
 #include "trainers/single.h"
@@ -13,17 +12,9 @@ namespace ddpprof {
 namespace {
 
 constexpr std::array<StrategyRow, 3> kRows = {{
-    {.name = "single",
-     .has_ranks = false,
-     .has_workers = false,
-     .service_threads = 0,
-     .make = make_single},
-    {.name = "dp", .has_ranks = false, .has_workers = true, .service_threads = 0, .make = make_dp},
-    {.name = "ddp",
-     .has_ranks = true,
-     .has_workers = false,
-     .service_threads = kGlooThreads,
-     .make = make_ddp},
+    {.name = "single", .has_ranks = false, .has_workers = false, .make = make_single},
+    {.name = "dp", .has_ranks = false, .has_workers = true, .make = make_dp},
+    {.name = "ddp", .has_ranks = true, .has_workers = false, .make = make_ddp},
 }};
 
 }  // namespace

@@ -11,9 +11,8 @@ namespace ddpprof {
 
 struct StrategyRow {
   std::string_view name;
-  bool has_ranks;       // one process a device, found through the launcher's environment
-  bool has_workers;     // drives --workers devices
-  int service_threads;  // see Recorder::Options
+  bool has_ranks;    // one process a device, found through the launcher's environment
+  bool has_workers;  // drives --workers devices
   std::unique_ptr<Strategy> (*make)(const StrategyInput& input);
 };
 

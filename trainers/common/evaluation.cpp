@@ -1,5 +1,6 @@
 #include "trainers/common/evaluation.h"
 
+#include "trainers/common/accelerator.h"
 #include "trainers/common/precision.h"
 #include "trainers/workloads/model.h"
 
@@ -7,7 +8,7 @@
 #include <numeric>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/tensor.h>
 
 namespace ddpprof {
 
@@ -20,20 +21,23 @@ std::optional<Accuracy> evaluate(const StrategyInput& input, Strategy& strategy)
   const std::int64_t count = workload.test->samples_count;
   const std::int64_t begin = count * input.place.rank / input.place.world_size;
   const std::int64_t end = count * (input.place.rank + 1) / input.place.world_size;
-  at::Tensor counts = at::zeros({2}, at::kLong);  // (2): right, all
-  auto* totals = counts.data_ptr<std::int64_t>();
+  Accuracy own;
   strategy.model().eval();
   for (std::int64_t first = begin; first < end; first += input.options.batch) {
     std::vector<std::int64_t> samples(
         static_cast<std::size_t>(std::min(input.options.batch, end - first)));
     std::iota(samples.begin(), samples.end(), first);
-    const Batch batch = workload.test->fetch(samples);
-    const AutocastScope autocast(input.options.precision);
-    totals[0] += workload.count_correct(strategy.model().forward(batch.inputs), batch);
-    totals[1] += static_cast<std::int64_t>(samples.size());
+    const Batch batch = move_batch(workload.test->fetch(samples), strategy.device());
+    const AutocastScope autocast(strategy.device().type(), autocast_type(input.options.precision));
+    own.right_count += workload.count_correct(strategy.model().forward(batch.inputs), batch);
+    own.samples_count += static_cast<std::int64_t>(samples.size());
   }
   strategy.model().train();
+  at::Tensor counts =  // (2): right, all
+      at::tensor({own.right_count, own.samples_count}, at::kLong).to(strategy.device());
   strategy.sum_over_ranks(counts);
+  counts = counts.to(at::kCPU);
+  const auto* totals = counts.data_ptr<std::int64_t>();
   return Accuracy{.right_count = totals[0], .samples_count = totals[1]};
 }
 

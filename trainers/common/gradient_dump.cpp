@@ -42,7 +42,7 @@ void GradientDump::write(const char* what, std::int64_t step,
                                                 "_rank" + std::to_string(rank_) + ".f64");
   std::ofstream file(path, std::ios::binary);
   for (const at::Tensor& tensor : tensors) {
-    const at::Tensor values = tensor.detach().to(at::kDouble).contiguous();
+    const at::Tensor values = tensor.detach().to(at::kCPU).to(at::kDouble).contiguous();
     file.write(reinterpret_cast<const char*>(values.data_ptr<double>()),
                static_cast<std::streamsize>(values.nbytes()));
   }

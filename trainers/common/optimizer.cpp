@@ -33,7 +33,10 @@ AdamW::AdamW(std::vector<at::Tensor> parameters, OptimizerOptions options)
   for (const at::Tensor& parameter : parameters_) {
     averages_.push_back(at::zeros_like(parameter));
     squared_averages_.push_back(at::zeros_like(parameter));
-    steps_.push_back(at::zeros({}, parameter.options().dtype(at::kFloat)));
+    // The foreach update reads them on the host.
+    const at::Device device =
+        options_.kind == OptimizerKind::foreach_adamw ? at::Device(at::kCPU) : parameter.device();
+    steps_.push_back(at::zeros({}, at::TensorOptions(device).dtype(at::kFloat)));
   }
 }
 

@@ -38,6 +38,15 @@ struct ReducerOptions {
   bool broadcast_buffers = true;
 };
 
+// See ReplicaThreads.
+enum class DpThreads : std::uint8_t { fresh, pool };
+
+// Which autocast state dp's replicas compute under: the caller's, or what torch.nn.DataParallel
+// gives its threads: autocast is on where the caller's is, but in the type a fresh thread starts
+// with, fp16, whatever the caller's.
+// Source: torch/nn/parallel/parallel_apply.py, 2.11.
+enum class DpAutocast : std::uint8_t { caller, pytorch };
+
 enum class OptimizerKind : std::uint8_t { fused_adamw, foreach_adamw };
 
 struct OptimizerOptions {
@@ -54,7 +63,11 @@ struct TrainOptions {
   Precision precision = Precision::fp32;
   OptimizerOptions optimizer;
   std::int64_t micro_steps = 1;
-  std::int64_t workers = 1;             // dp: devices
+  std::int64_t workers = 1;           // dp: devices
+  std::vector<std::int32_t> devices;  // GPUs by number, in replica order; empty: from 0 on
+  DpThreads dp_threads = DpThreads::fresh;
+  DpAutocast dp_autocast = DpAutocast::caller;
+  bool cudnn_attention = true;
   std::optional<std::int64_t> threads;  // intra-op threads a device; absent: cores / devices
   ReducerOptions reducer;
   double timeout_s = 60;  // of a collective and of meeting the other ranks
@@ -69,6 +82,7 @@ struct TrainOptions {
   std::filesystem::path metrics;
   std::filesystem::path gradients;
   std::optional<int> control_fd;
+  bool probe = false;  // say what the machine has, and leave
 
   // Choices made for the user; rank 0 says them once training begins.
   std::vector<std::string> notes;

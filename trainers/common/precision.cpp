@@ -4,10 +4,25 @@
 
 namespace ddpprof {
 
-AutocastScope::AutocastScope(Precision precision) : is_on_(precision == Precision::bf16) {
+std::optional<at::ScalarType> autocast_type(Precision precision) {
+  return precision == Precision::bf16 ? std::optional(at::kBFloat16) : std::nullopt;
+}
+
+std::optional<at::ScalarType> replica_autocast_type(const TrainOptions& options,
+                                                    at::DeviceType device) {
+  const auto type = autocast_type(options.precision);
+  if (!type || options.dp_autocast == DpAutocast::caller) {
+    return type;
+  }
+  // Source: ATen/autocast_mode.cpp, 2.11: the types a thread starts with.
+  return device == at::kCUDA ? at::kHalf : at::kBFloat16;
+}
+
+AutocastScope::AutocastScope(at::DeviceType device, std::optional<at::ScalarType> dtype)
+    : device_(device), is_on_(dtype.has_value()) {
   if (is_on_) {
-    at::autocast::set_autocast_enabled(at::kCPU, true);
-    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::set_autocast_enabled(device_, true);
+    at::autocast::set_autocast_dtype(device_, *dtype);
     at::autocast::increment_nesting();
   }
 }
@@ -17,7 +32,7 @@ AutocastScope::~AutocastScope() {
     if (at::autocast::decrement_nesting() == 0) {
       at::autocast::clear_cache();
     }
-    at::autocast::set_autocast_enabled(at::kCPU, false);
+    at::autocast::set_autocast_enabled(device_, false);
   }
 }
 

@@ -3,19 +3,32 @@
 
 #include "trainers/common/options.h"
 
+#include <optional>
+
+#include <c10/core/DeviceType.h>
+#include <c10/core/ScalarType.h>
+
 namespace ddpprof {
 
-// In scope = operators of the calling thread compute in bf16 where that is sound. Nothing for fp32
-// and fp64. Backward belongs outside: it takes the types of the forward.
+// The type autocast computes in; absent for fp32 and fp64.
+std::optional<at::ScalarType> autocast_type(Precision precision);
+
+// That of dp's replicas on `device`: see DpAutocast.
+std::optional<at::ScalarType> replica_autocast_type(const TrainOptions& options,
+                                                    at::DeviceType device);
+
+// In scope = operators of the calling thread compute in `dtype` on `device` where that is sound.
+// Backward belongs outside: it takes the types of the forward.
 // Threads: the state is the thread's own, so every replica's thread opens one.
 class AutocastScope {
  public:
-  explicit AutocastScope(Precision precision);
+  AutocastScope(at::DeviceType device, std::optional<at::ScalarType> dtype);
   ~AutocastScope();
   AutocastScope(const AutocastScope&) = delete;
   AutocastScope& operator=(const AutocastScope&) = delete;
 
  private:
+  at::DeviceType device_;
   bool is_on_;
 };
 

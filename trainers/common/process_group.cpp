@@ -1,7 +1,7 @@
 #include "trainers/common/process_group.h"
 
 #include "profiler/trace/error.h"
-#include "trainers/common/gloo_backend.h"
+#include "trainers/common/accelerator.h"
 #include "trainers/common/listening_socket.h"
 
 #include <string>
@@ -55,10 +55,48 @@ c10::intrusive_ptr<c10d::Store> open_store(
   }
 }
 
+void wait_for_all(c10d::Store& store, const LauncherEnvironment& place, double timeout_s) {
+  const auto key = [](std::int32_t rank) { return "here/" + std::to_string(rank); };
+  std::vector<std::string> keys;
+  for (std::int32_t rank = 0; rank < place.world_size; ++rank) {
+    keys.push_back(key(rank));
+  }
+  try {
+    store.set(key(place.rank), std::vector<std::uint8_t>{1});
+    store.wait(keys, to_milliseconds(timeout_s));
+  } catch (const std::exception&) {
+    throw Error("rank " + std::to_string(place.rank),
+                "the other ranks did not come within " + to_text(timeout_s) + " s",
+                "start all " + std::to_string(place.world_size) +
+                    " ranks; if one ended, its own message says why");
+  }
+}
+
+// NCCL's messages have their point after "Last error:", all others in the first line.
+std::string essence(const std::string& text) {
+  const std::string mark = "Last error:\n";
+  const auto at = text.find(mark);
+  const std::string point = at == std::string::npos ? text : text.substr(at + mark.size());
+  return point.substr(0, point.find('\n'));
+}
+
+c10::intrusive_ptr<c10d::Backend> connect(const c10::intrusive_ptr<c10d::Store>& store,
+                                          const LauncherEnvironment& place, at::Device device,
+                                          double timeout_s) {
+  try {
+    return make_backend(store, place, device, to_milliseconds(timeout_s));
+  } catch (const std::exception& error) {
+    throw Error("rank " + std::to_string(place.rank),
+                "cannot reach the other ranks: " + essence(error.what()),
+                device.is_cuda() ? "NCCL_DEBUG=WARN makes NCCL say more"
+                                 : "GLOO_SOCKET_IFNAME names the interface to use");
+  }
+}
+
 }  // namespace
 
-Peers meet_peers(const LauncherEnvironment& place, Recorder& recorder, double timeout_s,
-                 const std::function<void(std::int32_t port)>& tell_port) {
+Peers meet_peers(const LauncherEnvironment& place, at::Device device, Recorder& recorder,
+                 double timeout_s, const std::function<void(std::int32_t port)>& tell_port) {
   if (place.master_port == 0 && (!place.serves_store() || !tell_port)) {
     throw UsageError("MASTER_PORT=0", "needs a launcher that is told the port",
                      "set MASTER_PORT to a free port, such as 29500, on all ranks");
@@ -68,20 +106,13 @@ Peers meet_peers(const LauncherEnvironment& place, Recorder& recorder, double ti
   peers.store = c10::make_intrusive<c10d::PrefixStore>("ddpprof/" + place.restart_count,
                                                        open_store(place, timeout_s, tell_port));
   peers.store->setTimeout(to_milliseconds(timeout_s));
-  c10::intrusive_ptr<c10d::Backend> gloo;
-  try {
-    gloo = make_gloo_backend(peers.store, place.rank, place.world_size, place.master_address,
-                             to_milliseconds(timeout_s));
-  } catch (const std::exception&) {
-    throw Error("rank " + std::to_string(place.rank),
-                "the other ranks did not come within " + to_text(timeout_s) + " s",
-                "start all " + std::to_string(place.world_size) +
-                    " ranks; if one ended, its own message says why");
-  }
-  peers.backend = c10::make_intrusive<TimedBackend>(std::move(gloo), recorder);
+  wait_for_all(*peers.store, place, timeout_s);
+  auto backend = connect(peers.store, place, device, timeout_s);
+  peers.backend = c10::make_intrusive<TimedBackend>(std::move(backend), device, recorder);
   peers.group = c10::make_intrusive<c10d::ProcessGroup>(peers.store, place.rank, place.world_size);
+  // Not NCCL or GLOO: c10d::Logger would take our backend for PyTorch's own.
   peers.group->setDefaultBackend(c10d::ProcessGroup::BackendType::CUSTOM);
-  peers.group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::CUSTOM, peers.backend);
+  peers.group->setBackend(device.type(), c10d::ProcessGroup::BackendType::CUSTOM, peers.backend);
   peers.group->setGroupName("world");
   return peers;
 }
@@ -110,7 +141,8 @@ void rethrow_as_peer_error(std::exception_ptr error, std::int32_t rank, double t
     throw;
   } catch (const std::exception& exception) {
     const std::string text = exception.what();
-    if (text.find("gloo") == std::string::npos && text.find("onnect") == std::string::npos) {
+    if (text.find("gloo") == std::string::npos && text.find("onnect") == std::string::npos &&
+        text.find("NCCL") == std::string::npos) {
       throw;
     }
     if (text.find("imed out") != std::string::npos) {

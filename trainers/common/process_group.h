@@ -18,14 +18,14 @@ namespace ddpprof {
 struct Peers {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroup> group;
-  c10::intrusive_ptr<TimedBackend> backend;  // the group's, for CPU tensors
+  c10::intrusive_ptr<TimedBackend> backend;  // the group's, for tensors on `device`
 };
 
 // Collective. `tell_port` is called on the rank that serves the store, before it waits for the
 // others, with the port it listens on; without it port 0 is an error.
 // Throws: Error, UsageError.
-Peers meet_peers(const LauncherEnvironment& place, Recorder& recorder, double timeout_s,
-                 const std::function<void(std::int32_t port)>& tell_port);
+Peers meet_peers(const LauncherEnvironment& place, at::Device device, Recorder& recorder,
+                 double timeout_s, const std::function<void(std::int32_t port)>& tell_port);
 
 // Collective: the rank that serves the store leaves last. Everything that uses the group must be
 // gone.

@@ -106,7 +106,11 @@ ReducerParts make_reducer(const NamedTensors& parameters,
       /*bucket_bytes_cap_list=*/std::vector<std::int64_t>{});
   parts.logger = std::make_shared<c10d::Logger>(parts.reducer);
   parts.reducer->set_logger(parts.logger);
-  parts.logger->set_construction_data_and_log(model_name, /*device_ids=*/{}, /*output_device=*/-1,
+  // Of a CPU neither is given.
+  const at::Device device = parameters.tensors.front().device();
+  const std::vector<int> device_ids =
+      device.is_cuda() ? std::vector<int>{device.index()} : std::vector<int>{};
+  parts.logger->set_construction_data_and_log(model_name, device_ids, device.index(),
                                               options.broadcast_buffers, /*has_sync_bn=*/false,
                                               options.static_graph);
   if (options.static_graph) {

@@ -1,3 +1,4 @@
+#include "trainers/common/accelerator.h"
 #include "trainers/common/evaluation.h"
 #include "trainers/common/metrics.h"
 #include "trainers/common/runs.h"
@@ -98,6 +99,7 @@ void run_alone(RunContext& context) {
         metrics.write();
       }
     }
+    synchronize(context.strategy.device());
     final_samples_per_s = samples_per_s();
   }
   if (!context.trace.empty()) {

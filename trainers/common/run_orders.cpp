@@ -1,3 +1,4 @@
+#include "trainers/common/accelerator.h"
 #include "trainers/common/metrics.h"
 #include "trainers/common/runs.h"
 
@@ -38,18 +39,17 @@ RanMessage obey(RunContext& context, ControlChannel& control, const RunOrder& or
   if (order.record) {
     start_recording(context, order.visit);
   }
-  RanMessage ran;
-  ran.step_ends_ns.reserve(static_cast<std::size_t>(order.steps) + 1);
-  ran.step_ends_ns.push_back(now_ns());
+  StepClock clock(context.strategy.device(), order.steps + 1);
+  clock.mark();
   for (std::int64_t i = 0; i < order.steps; ++i) {
     context.loop.run_step();
-    ran.step_ends_ns.push_back(now_ns());
-    progress.show(order.discarded + i + 1, ran.step_ends_ns.back());
+    clock.mark();
+    progress.show(order.discarded + i + 1, now_ns());
   }
   if (order.record) {
     stop_recording(context);
   }
-  return ran;
+  return {.step_ends_ns = clock.take_ns()};
 }
 
 }  // namespace

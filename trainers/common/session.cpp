@@ -2,8 +2,10 @@
 
 #include "profiler/record/device_source.h"
 #include "profiler/trace/error.h"
+#include "trainers/common/accelerator.h"
 #include "trainers/common/runs.h"
 #include "trainers/common/threads.h"
+#include "trainers/common/trainer_kind.h"
 #include "trainers/strategies.h"
 
 #include <cstdio>
@@ -38,9 +40,19 @@ std::filesystem::path trace_path(const TrainOptions& options, const LauncherEnvi
   return path;
 }
 
+void say(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    std::fprintf(stderr, "%s: %s\n", std::string(kTrainerKind.program).c_str(), note.c_str());
+  }
+}
+
 }  // namespace
 
 void run_session(const TrainOptions& options, ControlChannel* control) {
+  if (options.probe) {
+    std::fputs(to_line(probe_machine()).c_str(), stdout);
+    return;
+  }
   const StrategyRow& row = find_strategy(options.strategy);
   const LauncherEnvironment place =
       row.has_ranks ? read_launcher_environment(
@@ -54,9 +66,14 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
       options.threads.value_or(default_threads(usable_cores(), devices_of_host));
   at::set_num_threads(static_cast<int>(threads));
 
-  // CPU time of a thread says nothing while others work for it.
-  Recorder recorder({.cpu_time = threads == 1, .service_threads = row.service_threads},
-                    make_device_source());
+  const std::vector<std::string> notes = check_libraries();
+  apply_switches(options);
+  const std::vector<at::Device> open = open_devices(options, devices, place);
+
+  // CPU time of a thread says nothing while others work for it, or while it works for a GPU.
+  Recorder recorder({.cpu_time = threads == 1 && kTrainerKind.devices_are_threads,
+                     .service_threads = row.has_ranks ? kTrainerKind.collectives_at_once : 0},
+                    make_device_source(ordinals_of(open)));
   const ThreadScope main_thread(recorder, "main", true);
   const Workload workload =
       make_workload(options.workload, options.workload_options, options.precision);
@@ -64,6 +81,7 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
       .options = options,
       .workload = workload,
       .place = place,
+      .devices = open,
       .fault = options.fault.empty() ? std::nullopt
                                      : std::optional(parse_fault(options.fault, place.world_size)),
       .recorder = recorder,
@@ -74,15 +92,14 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
   }
   const std::unique_ptr<Strategy> strategy = row.make(input);
   if (place.rank == 0) {
-    for (const std::string& note : options.notes) {
-      std::fprintf(stderr, "ddpprof-train: %s\n", note.c_str());
-    }
+    say(options.notes);
+    say(notes);
   }
   TrainingLoop loop(input, *strategy, devices);
   RunContext context{.input = input,
                      .strategy = *strategy,
                      .loop = loop,
-                     .info = describe_training(input, *strategy, devices),
+                     .info = describe_training(input, *strategy),
                      .trace = trace};
   if (control != nullptr) {
     run_orders(context, *control);

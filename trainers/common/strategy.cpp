@@ -10,14 +10,16 @@ namespace ddpprof {
 Strategy::Strategy(const StrategyInput& input)
     : options_(input.options),
       workload_(input.workload),
+      devices_(input.devices),
       fault_(input.fault),
       recorder_(input.recorder) {
   const std::uint64_t seed = options_.workload_options.seed;
   at::manual_seed(seed);
   model_ = workload_.make_model();
+  model_->to(device());
   model_->train();
   parameters_ = unique_parameters(*model_).tensors;
-  // Dropout masks differ between ranks.
+  // Dropout masks differ between ranks. The seed is that of the GPUs' generators, too.
   at::manual_seed(seed + 1 + static_cast<std::uint64_t>(input.place.rank));
 }
 

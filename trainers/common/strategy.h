@@ -13,13 +13,16 @@
 #include <optional>
 #include <vector>
 
+#include <c10/core/Device.h>
+
 namespace ddpprof {
 
 // What a strategy is made of. Everything outlives it.
 struct StrategyInput {
   const TrainOptions& options;
   const Workload& workload;
-  const LauncherEnvironment& place;  // rank 0 of 1 unless ddp
+  const LauncherEnvironment& place;        // rank 0 of 1 unless ddp
+  const std::vector<at::Device>& devices;  // of this process, in replica order; never empty
   std::optional<Fault> fault;
   Recorder& recorder;
   ControlChannel* control = nullptr;  // null: stand-alone
@@ -31,10 +34,10 @@ class Strategy {
   Strategy(const Strategy&) = delete;
   Strategy& operator=(const Strategy&) = delete;
 
-  // Forward, loss and backward of one micro-step: adds `scale` x the gradient of the mean loss to
-  // the parameters' gradients. `sync`: after this micro-step they hold the mean over all devices,
-  // on every rank; ranks need not agree before that.
-  // Returns the mean loss over this process's devices, detached.
+  // Forward, loss and backward of one micro-step, whose tensors are on device(): adds `scale` x the
+  // gradient of the mean loss to the parameters' gradients. `sync`: after this micro-step they hold
+  // the mean over all devices, on every rank; ranks need not agree before that. Returns the mean
+  // loss over this process's devices, detached.
   virtual at::Tensor forward_backward(const Batch& batch, bool sync, double scale) = 0;
 
   // After the update. Gives gradients back to the allocator unless something holds views of them.
@@ -54,13 +57,16 @@ class Strategy {
 
   Model& model() { return *model_; }
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  // Where the model, its batches and its losses are: the first of the process's devices.
+  at::Device device() const { return devices_.front(); }
 
  protected:
-  // Makes the model from the seed, so that it is the same in every process.
+  // Makes the model from the seed on the CPU, so that it is the same in every process.
   explicit Strategy(const StrategyInput& input);
 
   const TrainOptions& options_;
   const Workload& workload_;
+  const std::vector<at::Device>& devices_;
   std::optional<Fault> fault_;
   Recorder& recorder_;
   std::shared_ptr<Model> model_;

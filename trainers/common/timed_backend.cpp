@@ -1,5 +1,7 @@
 #include "trainers/common/timed_backend.h"
 
+#include "trainers/common/accelerator.h"
+
 #include <ATen/core/ivalue.h>
 
 namespace ddpprof {
@@ -17,8 +19,12 @@ std::int64_t count_bytes(const std::vector<at::Tensor>& tensors) {
 
 }  // namespace
 
-TimedBackend::TimedBackend(c10::intrusive_ptr<c10d::Backend> inner, Recorder& recorder)
-    : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), recorder_(recorder) {}
+TimedBackend::TimedBackend(c10::intrusive_ptr<c10d::Backend> inner, at::Device device,
+                           Recorder& recorder)
+    : Backend(inner->getRank(), inner->getSize()),
+      inner_(std::move(inner)),
+      device_(device),
+      recorder_(recorder) {}
 
 void TimedBackend::begin_backward() {
   in_backward_ = true;
@@ -103,7 +109,7 @@ void TimedBackend::report_end(const c10::intrusive_ptr<c10d::Work>& work, Collec
   }
   ++unreported_;
   work->getFuture()->addCallback([this, handle](c10::ivalue::Future& /*future*/) {
-    recorder_.end_collective(handle);
+    recorder_.end_collective(handle, current_stream(device_));
     if (--unreported_ == 0) {
       unreported_.notify_all();
     }

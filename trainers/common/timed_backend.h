@@ -15,11 +15,12 @@
 
 namespace ddpprof {
 
-// Threads: collectives are started by the training loop's thread, in the same order on all ranks;
-// their ends come from the inner backend's threads.
+// Threads: one collective is started at a time, in the same order on all ranks, by the training
+// loop's thread or the one that runs backward for it; their ends come from the inner backend's
+// threads (gloo) or at once, with a stream that waits for the end (NCCL).
 class TimedBackend : public c10d::Backend {
  public:
-  TimedBackend(c10::intrusive_ptr<c10d::Backend> inner, Recorder& recorder);
+  TimedBackend(c10::intrusive_ptr<c10d::Backend> inner, at::Device device, Recorder& recorder);
 
   // Between the two, all-reduces of floating-point tensors are gradients, and their order is the
   // order of the buckets.
@@ -31,7 +32,7 @@ class TimedBackend : public c10d::Backend {
   void wait_for_reports() const;
 
   // Not "gloo": c10d::Logger would take this object for a ProcessGroupGloo.
-  const std::string getBackendName() const override { return "timed-gloo"; }
+  const std::string getBackendName() const override { return "timed-" + inner_->getBackendName(); }
 
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override;
@@ -55,6 +56,7 @@ class TimedBackend : public c10d::Backend {
   void report_end(const c10::intrusive_ptr<c10d::Work>& work, CollectiveHandle handle);
 
   c10::intrusive_ptr<c10d::Backend> inner_;
+  at::Device device_;
   Recorder& recorder_;
   std::atomic<std::int64_t> unreported_ = 0;
   std::int64_t sequence_ = 0;  // collectives so far; equal on all ranks

@@ -1,30 +1,14 @@
 #include "trainers/common/trace_info.h"
 
+#include "trainers/common/accelerator.h"
 #include "trainers/common/parameters.h"
+#include "trainers/common/trainer_kind.h"
 
-#include <fstream>
 #include <string>
 
-#include <torch/version.h>
-#include <unistd.h>
-
 namespace ddpprof {
-namespace {
 
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.starts_with("model name")) {
-      return line.substr(line.find(':') + 2);
-    }
-  }
-  return "CPU";
-}
-
-}  // namespace
-
-TraceInfo describe_training(const StrategyInput& input, Strategy& strategy, DeviceSlice devices) {
+TraceInfo describe_training(const StrategyInput& input, const Strategy& strategy) {
   const TrainOptions& options = input.options;
   TraceInfo info;
   info.workload = {.name = options.workload,
@@ -38,12 +22,11 @@ TraceInfo describe_training(const StrategyInput& input, Strategy& strategy, Devi
   info.strategy = options.strategy;
   info.rank = input.place.rank;
   info.world_size = input.place.world_size;
-  const std::int64_t memory_bytes =
-      std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  info.devices.assign(static_cast<std::size_t>(devices.count),
-                      {.name = processor_name(), .memory_bytes = memory_bytes});
-  info.devices_are_threads = true;
-  info.versions["torch"] = TORCH_VERSION;
+  for (const at::Device device : input.devices) {
+    info.devices.push_back(describe_device(device));
+  }
+  info.devices_are_threads = kTrainerKind.devices_are_threads;
+  info.versions = library_versions();
   return info;
 }
 

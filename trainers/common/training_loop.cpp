@@ -1,5 +1,7 @@
 #include "trainers/common/training_loop.h"
 
+#include "trainers/common/accelerator.h"
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/stack.h>
 
@@ -30,8 +32,9 @@ void TrainingLoop::run_step() {
     Batch batch;
     {
       const PhaseScope scope(recorder_, Phase::data, "data", {.computes = true});
-      batch = workload_.training.fetch(
-          sampler_.micro_batch(steps_count_, micro_step, options_.micro_steps, devices_));
+      batch = move_batch(workload_.training.fetch(sampler_.micro_batch(
+                             steps_count_, micro_step, options_.micro_steps, devices_)),
+                         strategy_.device());
     }
     const bool sync = micro_step + 1 == options_.micro_steps;
     const at::Tensor loss = strategy_.forward_backward(batch, sync, scale);  // ()
@@ -84,7 +87,7 @@ std::vector<double> TrainingLoop::take_losses() {
   at::Tensor losses = at::stack(losses_).to(at::kDouble);  // (steps)
   losses_.clear();
   strategy_.sum_over_ranks(losses);
-  losses.div_(place_.world_size);
+  losses = losses.div(place_.world_size).to(at::kCPU);
   const auto* values = losses.data_ptr<double>();
   return {values, values + losses.numel()};
 }

@@ -1,16 +1,8 @@
-#include "trainers/common/replicas.h"
+#include "trainers/host/replicas.h"
 
-#include "profiler/trace/error.h"
 #include "trainers/common/parameters.h"
 #include "trainers/workloads/model.h"
 
-#include <exception>
-#include <string>
-#include <thread>
-
-// at::init_num_threads
-#include <ATen/Parallel.h>
-#include <ATen/ThreadLocalState.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_copy.h>
@@ -64,42 +56,6 @@ void Replicas::reduce_gradients() {
     }
     if (!sums.empty()) {
       at::_foreach_add_(sums, summands);
-    }
-  }
-}
-
-void run_replicas(Recorder& recorder, std::int64_t count,
-                  const std::function<void(std::int64_t replica)>& work) {
-  const at::ThreadLocalState state;
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(count));
-  const auto run = [&](std::int64_t replica) {
-    // OpenMP keeps its number of threads a thread; a fresh one would take all cores.
-    at::init_num_threads();
-    const at::ThreadLocalStateGuard guard(state);
-    const ThreadScope thread(recorder, "replica " + std::to_string(replica), false,
-                             static_cast<std::int32_t>(replica));
-    try {
-      work(replica);
-    } catch (...) {
-      errors[static_cast<std::size_t>(replica)] = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::int64_t replica = 0; replica < count; ++replica) {
-      threads.emplace_back(run, replica);
-    }
-  }
-  for (std::size_t replica = 0; replica < errors.size(); ++replica) {
-    if (!errors[replica]) {
-      continue;
-    }
-    try {
-      std::rethrow_exception(errors[replica]);
-    } catch (const std::exception& error) {
-      const std::string text = error.what();
-      throw Error("replica " + std::to_string(replica), text.substr(0, text.find('\n')),
-                  "--strategy single runs the same work on one device");
     }
   }
 }

@@ -4,7 +4,8 @@
 #include "trainers/dp.h"
 
 #include "trainers/common/precision.h"
-#include "trainers/common/replicas.h"
+#include "trainers/common/replica_threads.h"
+#include "trainers/host/replicas.h"
 #include "trainers/workloads/model.h"
 
 #include <ATen/ops/cat.h>
@@ -18,7 +19,8 @@ class DataParallel : public Strategy {
   explicit DataParallel(const StrategyInput& input)
       : Strategy(input),
         sums_gradients_(is_planted(fault_, FaultKind::sum_gradients, 0, 1)),
-        replicas_(workload_, *model_, options_.workers) {}
+        replicas_(workload_, *model_, options_.workers),
+        threads_(recorder_, options_.workers, options_.dp_threads) {}
 
   at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
     const auto inputs = scatter(batch);
@@ -56,9 +58,10 @@ class DataParallel : public Strategy {
     // The main thread waits in this phase.
     const PhaseScope waiting(recorder_, Phase::forward, "parallel_apply");
     std::vector<at::Tensor> outputs(inputs.size());
-    run_replicas(recorder_, replicas_.count(), [&](std::int64_t replica) {
+    threads_.run([&](std::int64_t replica) {
       const PhaseScope scope(recorder_, Phase::forward, "forward", on_behalf_of(replica));
-      const AutocastScope autocast(options_.precision);
+      const AutocastScope autocast(device().type(),
+                                   replica_autocast_type(options_, device().type()));
       const auto index = static_cast<std::size_t>(replica);
       outputs[index] = replicas_.model(replica).forward(inputs[index]);
     });
@@ -89,7 +92,7 @@ class DataParallel : public Strategy {
   void backward(const std::vector<at::Tensor>& outputs, const at::Tensor& gradient) {
     const PhaseScope waiting(recorder_, Phase::backward, "parallel_backward");
     const std::int64_t part = gradient.size(0) / replicas_.count();
-    run_replicas(recorder_, replicas_.count(), [&](std::int64_t replica) {
+    threads_.run([&](std::int64_t replica) {
       const PhaseScope scope(recorder_, Phase::backward, "backward", on_behalf_of(replica));
       outputs[static_cast<std::size_t>(replica)].backward(gradient.narrow(0, replica * part, part));
     });
@@ -107,6 +110,7 @@ class DataParallel : public Strategy {
 
   bool sums_gradients_;
   Replicas replicas_;
+  ReplicaThreads threads_;
 };
 
 }  // namespace

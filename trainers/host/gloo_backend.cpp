@@ -1,4 +1,4 @@
-#include "trainers/common/gloo_backend.h"
+#include "trainers/host/gloo_backend.h"
 
 #include <cstdlib>
 

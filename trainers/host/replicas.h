@@ -1,12 +1,10 @@
 // DataParallel's replicas on a CPU: models of their own that take over the original's values before
-// every forward, and threads that live for one call.
+// every forward.
 #pragma once
 
-#include "profiler/record/recorder.h"
 #include "trainers/workloads/workload.h"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,11 +36,5 @@ class Replicas {
   std::vector<std::shared_ptr<Model>> models_;
   std::vector<Tensors> tensors_;  // one a replica, in the original's order
 };
-
-// Runs `work(replica)` on one fresh thread a replica, each with the caller's thread-local state
-// (grad mode and the like) and known to the recorder, and waits for all.
-// Throws: Error, for the first replica that threw.
-void run_replicas(Recorder& recorder, std::int64_t count,
-                  const std::function<void(std::int64_t replica)>& work);
 
 }  // namespace ddpprof

@@ -1,0 +1,89 @@
+// What differs between a trainer on CPU threads and one on GPUs. Two implementations, one of which
+// is linked in: host/accelerator.cpp and cuda/accelerator.cpp.
+#pragma once
+
+#include "profiler/formats/probe.h"
+#include "trainers/common/launcher_environment.h"
+#include "trainers/common/options.h"
+#include "trainers/common/sampler.h"
+#include "trainers/workloads/workload.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <c10/core/Device.h>
+#include <c10/util/intrusive_ptr.h>
+
+namespace c10d {
+class Backend;
+class Store;
+}  // namespace c10d
+
+namespace ddpprof {
+
+// Whether the libraries in this process are those it was compiled for.
+// Returns what the user should know. Throws: Error where nothing would work.
+std::vector<std::string> check_libraries();
+
+// The devices this process drives, in replica order; the first becomes the calling thread's own.
+// Throws: UsageError, Error when there are not as many.
+std::vector<at::Device> open_devices(const TrainOptions& options, const DeviceSlice& slice,
+                                     const LauncherEnvironment& place);
+
+// CUDA ordinals, for make_device_source(); empty where devices are threads.
+std::vector<std::int32_t> ordinals_of(const std::vector<at::Device>& devices);
+
+Device describe_device(at::Device device);
+
+// "torch", and with GPUs "cuda", "nccl", "cupti".
+std::map<std::string, std::string> library_versions();
+
+// What other processes would find here. Throws: UsageError where there are no GPUs to look at.
+Probe probe_machine();
+
+// The most memory each held so far. Absent: nobody counted it for that device.
+std::vector<std::optional<std::int64_t>> peak_memory_bytes(const std::vector<at::Device>& devices);
+
+// Queues the copy; the calling thread does not wait. Threads: the training loop's.
+Batch move_batch(Batch batch, at::Device device);
+
+// Returns when all work queued on the device is done.
+void synchronize(at::Device device);
+
+// The cudaStream_t the calling thread launches on; null where devices are threads.
+void* current_stream(at::Device device);
+
+// Switches of PyTorch that are the process's own.
+void apply_switches(const TrainOptions& options);
+
+// The library that moves gradients between the ranks: gloo or NCCL. Collective.
+// Throws: whatever the library throws when the other ranks do not come in time.
+c10::intrusive_ptr<c10d::Backend> make_backend(const c10::intrusive_ptr<c10d::Store>& store,
+                                               const LauncherEnvironment& place, at::Device device,
+                                               std::chrono::milliseconds timeout);
+
+// When a device was done with what had been queued on it at each mark().
+// Units: CLOCK_MONOTONIC nanoseconds. On GPUs the marks are events, so that steps are timed from
+// the end of one step's work to the end of the next one's, however far the host runs ahead.
+class StepClock {
+ public:
+  StepClock(at::Device device, std::int64_t marks_count);
+  ~StepClock();
+  StepClock(const StepClock&) = delete;
+  StepClock& operator=(const StepClock&) = delete;
+
+  void mark();
+  // Waits for the device. Shape: one time a mark.
+  std::vector<std::int64_t> take_ns();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ddpprof
