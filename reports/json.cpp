@@ -23,6 +23,11 @@ Json mean_ms(const std::optional<std::int64_t>& ns, std::int64_t steps_count) {
   return ns ? Json(mean_ms(*ns, steps_count)) : Json(nullptr);
 }
 
+std::optional<std::int64_t> difference(std::optional<std::int64_t> a,
+                                       std::optional<std::int64_t> b) {
+  return a && b ? std::optional(*a - *b) : std::nullopt;
+}
+
 // An integer where the mean is one.
 Json whole_if_exact(double value) {
   const double whole = std::round(value);
@@ -109,7 +114,7 @@ Json all_reduce_json(const std::optional<AllReduceFigures>& figures) {
           {"bytes", mean_count(figures->bytes, steps)},
           {"total_ms", mean_ms(figures->total_ns, steps)},
           {"hidden_ms", mean_ms(figures->hidden_ns, steps)},
-          {"exposed_ms", mean_ms(figures->total_ns - figures->hidden_ns, steps)},
+          {"exposed_ms", mean_ms(difference(figures->total_ns, figures->hidden_ns), steps)},
           {"exposed_wait_ms", mean_ms(figures->exposed_wait_ns, steps)},
           {"exposed_transfer_ms", mean_ms(figures->exposed_transfer_ns, steps)},
           {"wait_ms", mean_ms(figures->wait_ns, steps)},
@@ -119,11 +124,11 @@ Json all_reduce_json(const std::optional<AllReduceFigures>& figures) {
 
 Json communication_json(const DeviceFigures& figures) {
   const std::int64_t steps = figures.steps_count;
-  return {
-      {"total_ms", mean_ms(figures.communication_ns, steps)},
-      {"hidden_ms", mean_ms(figures.hidden_communication_ns, steps)},
-      {"exposed_ms", mean_ms(figures.communication_ns - figures.hidden_communication_ns, steps)},
-      {"contention_ms", mean_ms(figures.contention_ns, steps)}};
+  const auto exposed_ns = difference(figures.communication_ns, figures.hidden_communication_ns);
+  return {{"total_ms", mean_ms(figures.communication_ns, steps)},
+          {"hidden_ms", mean_ms(figures.hidden_communication_ns, steps)},
+          {"exposed_ms", mean_ms(exposed_ns, steps)},
+          {"contention_ms", mean_ms(figures.contention_ns, steps)}};
 }
 
 Json ranks_json(const std::vector<RankFigures>& ranks) {

@@ -77,6 +77,9 @@ std::optional<double> mean_ms(std::optional<std::int64_t> ns, std::int64_t steps
   return static_cast<double>(*ns) / static_cast<double>(steps_count) / 1e6;
 }
 
+// Alone in a column of milliseconds with shares.
+std::string without_share(std::optional<double> ms) { return number_text(ms) + "       "; }
+
 // "0.412  27 %", the two parts aligned; empty when the strategy has nothing there.
 std::string ms_and_share(std::int64_t ns, const DeviceFigures& shown) {
   if (ns == 0) return "";
@@ -151,6 +154,19 @@ std::string activity_text(const Label& label) {
   return label.kind ? activity + ", " + std::string(to_string(*label.kind)) : activity;
 }
 
+// Whether some of the table's time has a phase and nobody knows what ran in it.
+bool has_phases_alone(const DeviceFigures& figures) {
+  return std::ranges::any_of(figures.breakdown.labels(),
+                             [](const Label& label) { return !label.activity; });
+}
+
+// The part of an activity in a phase; a dash where the phase's time was not told apart.
+std::string activity_cell(const Label& label, const DeviceFigures& shown) {
+  const std::int64_t ns = shown.breakdown[label];
+  if (ns == 0 && shown.breakdown[{label.phase, {}, {}}] != 0) return without_share({});
+  return ms_and_share(ns, shown);
+}
+
 void add_phase_rows(Rows& rows, const Diagnosis& diagnosis) {
   std::set<Label> labels;
   for (const auto& strategy : diagnosis.strategies) {
@@ -163,7 +179,9 @@ void add_phase_rows(Rows& rows, const Diagnosis& diagnosis) {
     for (const Label& label : labels) {
       if (label.phase != phase) continue;
       all.push_back(label);
-      if (largest_share(diagnosis, label) >= kLeastShownShare) large.push_back(label);
+      if (label.activity && largest_share(diagnosis, label) >= kLeastShownShare) {
+        large.push_back(label);
+      }
     }
     if (all.empty()) continue;
     const bool is_pure = all.size() == 1 && all.front().activity;
@@ -172,44 +190,80 @@ void add_phase_rows(Rows& rows, const Diagnosis& diagnosis) {
     if (all.size() == 1) continue;
     for (const Label& label : large) {
       rows.add("  " + activity_text(label),
-               [&](const auto& s) { return ms_and_share(s.shown.breakdown[label], s.shown); });
+               [&](const auto& s) { return activity_cell(label, s.shown); });
     }
   }
   rows.add("sum",
            [](const auto& s) { return ms_and_share(s.shown.breakdown.total_ns(), s.shown); });
 }
 
+using PickNs = std::function<std::optional<std::int64_t>(const AllReduceFigures&)>;
+
+// The table follows the rank that arrives last; the others wait for it.
+std::string mean_of_ranks(const StrategyDiagnosis& strategy, const PickNs& pick) {
+  double sum_ms = 0;
+  for (const RankFigures& rank : strategy.per_rank) {
+    if (!rank.all_reduce) return "";
+    const auto ms = mean_ms(pick(*rank.all_reduce), rank.all_reduce->steps_count);
+    if (!ms) return without_share({});
+    sum_ms += *ms / static_cast<double>(strategy.per_rank.size());
+  }
+  return without_share(sum_ms);
+}
+
+// Where a strategy's hidden part is not known, the parts of all its collectives stand below,
+// without shares: those are sums over collectives, which may overlap.
 void add_all_reduce_rows(Rows& rows, const Diagnosis& diagnosis) {
-  const bool any = std::ranges::any_of(diagnosis.strategies,
-                                       [](const auto& s) { return s.all_reduce.has_value(); });
-  if (!any) return;
-  using Pick = std::function<std::optional<std::int64_t>(const AllReduceFigures&)>;
-  const auto add = [&](const std::string& name, const Pick& pick) {
+  const auto any = [&](const auto& holds) {
+    return std::ranges::any_of(diagnosis.strategies, [&](const StrategyDiagnosis& strategy) {
+      return strategy.all_reduce && holds(*strategy.all_reduce);
+    });
+  };
+  if (!any([](const auto&) { return true; })) return;
+  const bool with_whole = any([](const auto& a) { return !a.hidden_ns; });
+  const auto add = [&](const std::string& name, const PickNs& pick) {
     rows.add(name, [&](const auto& s) -> std::string {
       if (!s.all_reduce) return "";
       const auto ns = pick(*s.all_reduce);
       const auto ms = mean_ms(ns, s.all_reduce->steps_count);
-      if (!ns || s.all_reduce->total_ns == 0) return number_text(ms) + "       ";
+      if (!ns || s.all_reduce->total_ns == 0) return without_share(ms);
       const double share = static_cast<double>(*ns) / static_cast<double>(s.all_reduce->total_ns);
       return fmt::format("{} {:>6}", number_text(ms), share_text(share));
     });
   };
+  const auto add_whole = [&](const PickNs& pick) {
+    if (!with_whole) return;
+    rows.add("  hidden or not", [&](const auto& s) -> std::string {
+      if (!s.all_reduce) return "";
+      return without_share(mean_ms(pick(*s.all_reduce), s.all_reduce->steps_count));
+    });
+  };
+  const PickNs exposed_wait = [](const auto& a) { return a.exposed_wait_ns; };
+  const PickNs wait = [](const auto& a) { return a.wait_ns; };
   rows.title("gradient all-reduce in flight, mean ms and share");
   add("hidden behind compute", [](const auto& a) { return a.hidden_ns; });
-  add("exposed: last rank waits", [](const auto& a) { return a.exposed_wait_ns; });
+  add("exposed: last rank waits", exposed_wait);
+  add_whole(wait);
   add("exposed: transfer", [](const auto& a) { return a.exposed_transfer_ns; });
+  add_whole([](const auto& a) { return a.transfer_ns; });
   add("sum", [](const auto& a) { return a.total_ns; });
-  // The table follows the rank that arrives last; the others wait for it.
-  rows.add("waiting, mean of all ranks", [](const auto& s) -> std::string {
-    double sum_ms = 0;
-    for (const RankFigures& rank : s.per_rank) {
-      if (!rank.all_reduce) return "";
-      const auto ms = mean_ms(rank.all_reduce->exposed_wait_ns, rank.all_reduce->steps_count);
-      if (!ms) return std::string(kUnmeasured) + "       ";
-      sum_ms += *ms / static_cast<double>(s.per_rank.size());
-    }
-    return number_text(sum_ms) + "       ";
-  });
+  rows.add("waiting, mean of all ranks",
+           [&](const auto& s) { return mean_of_ranks(s, exposed_wait); });
+  if (!with_whole) return;
+  rows.add("  hidden or not", [&](const auto& s) { return mean_of_ranks(s, wait); });
+}
+
+// Why there are dashes; empty where there are none of this kind.
+std::string phases_alone_note(const Diagnosis& diagnosis) {
+  std::string keys;
+  for (const auto& strategy : diagnosis.strategies) {
+    if (!has_phases_alone(strategy.shown)) continue;
+    keys += (keys.empty() ? "" : ", ") + strategy.key;
+  }
+  if (keys.empty()) return {};
+  return keys +
+         ": phases were timed by CUDA events, so what is hidden is not known (activities need "
+         "CUPTI)";
 }
 
 }  // namespace
@@ -236,6 +290,8 @@ std::string terminal_report(const Diagnosis& diagnosis) {
   rows.add("recorded steps", [](const auto& s) { return count_text(s.shown.steps_count); });
   rows.add("unaccounted, ns", [](const auto& s) { return count_text(s.shown.residual_ns()); });
   out += rows.text();
+  const std::string note = phases_alone_note(diagnosis);
+  if (!note.empty()) out += wrapped(note);
   for (const auto& strategy : diagnosis.strategies) {
     for (const Issue& issue : strategy.issues) {
       out += wrapped(fmt::format("{}: {}", strategy.key, issue.text));

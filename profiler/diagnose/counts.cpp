@@ -3,6 +3,7 @@
 #include "profiler/diagnose/devices.h"
 #include "profiler/diagnose/host_phases.h"
 #include "profiler/diagnose/launches.h"
+#include "profiler/diagnose/timeline.h"
 #include "profiler/diagnose/windows.h"
 
 #include <cstdint>
@@ -32,7 +33,9 @@ std::map<std::string, double> find_counts(const Trace& trace) {
     counts[key] = static_cast<double>(total) / static_cast<double>(steps.size());
   };
   for (const auto& [key, total] : trace.info.counts) add(key, total);
-  if (!trace.info.devices_are_threads) add("launch", count_launches(trace, steps));
+  if (!trace.info.devices_are_threads && !times_phases_alone(trace)) {
+    add("launch", count_launches(trace, steps));
+  }
   return counts;
 }
 

@@ -140,10 +140,11 @@ std::vector<DeviceTimeline> find_device_timelines(const Trace& trace) {
                             .compute = unite_activity(work, Activity::compute),
                             .communication = unite_activity(work, Activity::communication),
                             .collectives = collectives[device],
-                            .contention_ns = {}};
+                            .contention_ns = {},
+                            .issues = {}};
     timeline.segments = label_windows(timeline.windows, to_busy(work),
                                       StallLabeller(work, main_stream, calls, phases, device));
-    timeline.contention_ns = find_contention(work, timeline.communication, timeline.windows);
+    timeline.contention_ns = find_contention(work, *timeline.communication, timeline.windows);
     timelines.push_back(std::move(timeline));
   }
   return timelines;

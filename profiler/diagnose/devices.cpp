@@ -18,19 +18,31 @@ std::vector<TraceDevice> thread_devices(const Trace& trace) {
   return devices;
 }
 
+std::set<std::int32_t> ids_in_records(const Trace& trace) {
+  std::set<std::int32_t> ids;
+  for (const Work& work : trace.work) ids.insert(work.device);
+  if (!ids.empty()) return ids;
+  for (const DevicePhase& stretch : trace.device_phases) ids.insert(stretch.device);
+  return ids;
+}
+
 }  // namespace
 
 std::vector<TraceDevice> find_devices(const Trace& trace) {
   if (trace.info.devices_are_threads) return thread_devices(trace);
-  std::set<std::int32_t> ids;
-  for (const Work& work : trace.work) ids.insert(work.device);
+  std::set<std::int32_t> ids = ids_in_records(trace);
   const auto count = static_cast<std::int32_t>(trace.info.devices.size());
-  if (ids.empty() || (*ids.begin() >= 0 && *ids.rbegin() < count)) {
+  const bool are_positions = ids.empty() || (*ids.begin() >= 0 && *ids.rbegin() < count);
+  if (are_positions) {
     for (std::int32_t i = 0; i < std::max(1, count); ++i) ids.insert(i);
   }
   std::vector<TraceDevice> devices;
   for (const std::int32_t id : ids) {
-    devices.push_back({.id = id, .name = "cuda:" + std::to_string(id)});
+    std::int32_t number = id;
+    if (are_positions && id < count) {
+      number = trace.info.devices[static_cast<std::size_t>(id)].number.value_or(id);
+    }
+    devices.push_back({.id = id, .name = "cuda:" + std::to_string(number)});
   }
   return devices;
 }

@@ -12,7 +12,7 @@
 namespace ddpprof {
 
 struct TraceDevice {
-  std::int32_t id = 0;  // as in Work::device and Collective::device
+  std::int32_t id = 0;  // as in Work::device, DevicePhase::device and Collective::device
   std::string name;     // "cuda:1", "cpu:0"
 };
 
@@ -20,7 +20,8 @@ struct TraceDevice {
 //
 // Records may number devices within the process or within the machine (a process of DDP that
 // drives the second GPU alone may say 1). Numbers that all fit TraceInfo::devices are positions in
-// it; otherwise the devices are those that appear in records, in ascending order.
+// it, and a device is named by Device::number where that is known; otherwise the devices are those
+// that appear in records, in ascending order. The records are `work`, without any `device_phases`.
 // Devices that are threads: one, or one a replica; "cpu:R" with R the rank where the job has
 // several processes, else the replica.
 std::vector<TraceDevice> find_devices(const Trace& trace);

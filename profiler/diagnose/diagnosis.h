@@ -34,13 +34,14 @@ struct StepTimes {
 
 // Sums over the counted steps are kept as integers, means are made where they are printed:
 // mean milliseconds a step = ns / steps_count / 1e6.
+// Absent where phases alone were timed: |C|, |C n K|, contention and spill.
 struct DeviceFigures {
   std::int64_t steps_count = 0;
   std::int64_t window_ns = 0;
   Breakdown breakdown;
-  std::int64_t communication_ns = 0, hidden_communication_ns = 0;
+  std::optional<std::int64_t> communication_ns, hidden_communication_ns;
   std::optional<std::int64_t> contention_ns;
-  std::int64_t spill_ns = 0;
+  std::optional<std::int64_t> spill_ns;
 
   // breakdown.total_ns() - window_ns; anything but 0 is a bug.
   std::int64_t residual_ns() const { return breakdown.total_ns() - window_ns; }
@@ -49,15 +50,16 @@ struct DeviceFigures {
 // Gradient all-reduces of one rank, sums over the counted steps.
 // hidden = |C n K|, exposed = |C| - hidden = exposed_wait + exposed_transfer; wait and transfer are
 // sums over collectives. wait, transfer and their exposed parts are absent where a rank is missing,
-// where nothing matches between ranks, and where the clock's uncertainty exceeds the value. Where
-// the ranks share no clock the shortest duration over the ranks stands for the transfer, and the
-// issue "no-common-clock" says so.
-// Source: profiler/README.md, "A collective's duration contains waiting".
+// where nothing matches between ranks, and where the clock's uncertainty exceeds the value; hidden
+// and the exposed parts also where phases alone were timed. Where the ranks share no clock the
+// shortest duration over the ranks stands for the transfer, and the issue "no-common-clock" says
+// so. Source: profiler/README.md, "A collective's duration contains waiting".
 struct AllReduceFigures {
   std::int64_t steps_count = 0;
   std::int64_t count = 0;
   std::int64_t bytes = 0;
-  std::int64_t total_ns = 0, hidden_ns = 0;
+  std::int64_t total_ns = 0;
+  std::optional<std::int64_t> hidden_ns;
   std::optional<std::int64_t> exposed_wait_ns, exposed_transfer_ns, wait_ns, transfer_ns;
   std::int32_t world_size = 1;
 };

@@ -35,11 +35,12 @@ void measure_sets(const std::vector<TimedCollective>& collectives, const DeviceT
   }
   const SpanSet total = unite(std::move(all));
   const auto total_ns = lengths_in(total, timeline.windows);
-  const auto hidden_ns = lengths_in(intersect(total, timeline.compute), timeline.windows);
+  for (std::size_t i = 0; i < figures.size(); ++i) figures[i].total_ns = total_ns[i];
+  if (!timeline.compute) return;
+  const auto hidden_ns = lengths_in(intersect(total, *timeline.compute), timeline.windows);
   const auto exposed_transfer_ns =
-      lengths_in(subtract(unite(std::move(transfers)), timeline.compute), timeline.windows);
+      lengths_in(subtract(unite(std::move(transfers)), *timeline.compute), timeline.windows);
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    figures[i].total_ns = total_ns[i];
     figures[i].hidden_ns = hidden_ns[i];
     if (!waits_are_known) continue;
     figures[i].exposed_transfer_ns = exposed_transfer_ns[i];
@@ -66,6 +67,17 @@ std::vector<CollectiveFigures> measure_collectives(const std::vector<TimedCollec
     *one.transfer_ns += timing->transfer_ns;
   }
   return figures;
+}
+
+void measure_communication(const DeviceTimeline& timeline, std::vector<StepFigures>& figures) {
+  if (!timeline.communication || !timeline.compute) return;
+  const auto communication_ns = lengths_in(*timeline.communication, timeline.windows);
+  const auto hidden_ns =
+      lengths_in(intersect(*timeline.communication, *timeline.compute), timeline.windows);
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    figures[i].communication_ns = communication_ns[i];
+    figures[i].hidden_communication_ns = hidden_ns[i];
+  }
 }
 
 }  // namespace
@@ -105,9 +117,6 @@ std::vector<StepFigures> measure_steps(const DeviceTimeline& timeline, const Tra
   });
   const auto all = measure_collectives(collectives, timeline, waits_are_known);
   const auto all_reduces = measure_collectives(gradients, timeline, waits_are_known);
-  const auto communication_ns = lengths_in(timeline.communication, timeline.windows);
-  const auto hidden_ns =
-      lengths_in(intersect(timeline.communication, timeline.compute), timeline.windows);
 
   std::vector<StepFigures> figures;
   for (std::size_t i = 0; i < timeline.windows.size(); ++i) {
@@ -116,15 +125,16 @@ std::vector<StepFigures> measure_steps(const DeviceTimeline& timeline, const Tra
                      .visit = window.visit,
                      .window_ns = window.span.length_ns(),
                      .breakdown = break_down(timeline.segments[i]),
-                     .communication_ns = communication_ns[i],
-                     .hidden_communication_ns = hidden_ns[i],
+                     .communication_ns = {},
+                     .hidden_communication_ns = {},
                      .contention_ns = {},
                      .spill_ns = window.spill_ns,
                      .collectives = all[i],
                      .gradient_all_reduces = all_reduces[i]};
     if (timeline.contention_ns) step.contention_ns = (*timeline.contention_ns)[i];
-    figures.push_back(std::move(step));
+    figures.push_back(step);
   }
+  measure_communication(timeline, figures);
   return figures;
 }
 

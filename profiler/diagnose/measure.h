@@ -16,11 +16,13 @@ namespace ddpprof {
 // collectives that began in the step; the others are lengths of unions inside the window:
 //     total = |C|, hidden = |C n K|, exposed = |C| - hidden = exposed_wait + exposed_transfer
 // An instant at which one collective waits and another transfers counts as transfer.
-// Absent: see MatchedCollectives::are_known.
+// Absent: waits and transfers, see MatchedCollectives::are_known; hidden and exposed parts also
+// where K is (DeviceTimeline::compute).
 struct CollectiveFigures {
   std::int64_t count = 0;
   std::int64_t bytes = 0;
-  std::int64_t total_ns = 0, hidden_ns = 0;
+  std::int64_t total_ns = 0;
+  std::optional<std::int64_t> hidden_ns;
   std::optional<std::int64_t> exposed_wait_ns, exposed_transfer_ns, wait_ns, transfer_ns;
 };
 
@@ -29,9 +31,10 @@ struct StepFigures {
   std::int32_t visit = 0;
   std::int64_t window_ns = 0;
   Breakdown breakdown;
-  std::int64_t communication_ns = 0, hidden_communication_ns = 0;  // |C|, |C n K|
+  // |C| and |C n K|; these and the next two are absent where phases alone were timed.
+  std::optional<std::int64_t> communication_ns, hidden_communication_ns;
   std::optional<std::int64_t> contention_ns;
-  std::int64_t spill_ns = 0;
+  std::optional<std::int64_t> spill_ns;
   CollectiveFigures collectives;           // all that were recorded as such
   CollectiveFigures gradient_all_reduces;  // of those
 };

@@ -19,17 +19,22 @@ std::set<std::int64_t> steps_of(const Trace& trace) {
   return steps;
 }
 
-// Steps all ranks have; the others are counted.
-std::set<std::int64_t> find_counted_steps(const Run& run, std::vector<Issue>& issues) {
-  std::map<std::int64_t, std::size_t> ranks_by_step;
+// Steps that have a window on every device of every rank; the others are counted.
+std::set<std::int64_t> find_counted_steps(const Run& run,
+                                          const std::vector<MeasuredDevice>& devices,
+                                          std::vector<Issue>& issues) {
+  std::map<std::int64_t, std::size_t> devices_by_step;
   for (const Trace& trace : run.ranks) {
-    for (const std::int64_t step : steps_of(trace)) ++ranks_by_step[step];
+    for (const std::int64_t step : steps_of(trace)) devices_by_step[step] = 0;
+  }
+  for (const MeasuredDevice& device : devices) {
+    for (const Window& window : device.timeline.windows) ++devices_by_step[window.step];
   }
   std::set<std::int64_t> counted;
-  for (const auto& [step, ranks] : ranks_by_step) {
-    if (ranks == run.ranks.size()) counted.insert(step);
+  for (const auto& [step, count] : devices_by_step) {
+    if (count == devices.size()) counted.insert(step);
   }
-  const auto dropped = static_cast<std::int64_t>(ranks_by_step.size() - counted.size());
+  const auto dropped = static_cast<std::int64_t>(devices_by_step.size() - counted.size());
   if (dropped > 0) {
     issues.push_back(
         {"step-incomplete", "steps were not recorded by all ranks and are left out", dropped});
@@ -37,13 +42,20 @@ std::set<std::int64_t> find_counted_steps(const Run& run, std::vector<Issue>& is
   return counted;
 }
 
-// Empties the segments too, which are of no use once they are summed.
 void keep_counted(const std::set<std::int64_t>& counted, MeasuredDevice& device) {
   std::erase_if(device.steps,
                 [&](const StepFigures& step) { return !counted.contains(step.step); });
   std::erase_if(device.timeline.windows,
                 [&](const Window& window) { return !counted.contains(window.step); });
-  device.timeline.segments.clear();
+}
+
+// A sum is absent as soon as one of its parts is.
+void add_known(std::optional<std::int64_t>& sum, std::optional<std::int64_t> part) {
+  if (sum && part) {
+    *sum += *part;
+  } else {
+    sum.reset();
+  }
 }
 
 template <typename Member>
@@ -74,15 +86,8 @@ const Window& MeasuredDevice::window_of(std::size_t step) const { return timelin
 
 MeasuredRun measure_run(const Run& run, const std::string& subject) {
   MeasuredRun measured;
-  const std::set<std::int64_t> counted = find_counted_steps(run, measured.issues);
-  if (counted.empty()) {
-    throw Error(subject,
-                run.ranks.size() > 1 ? "no training step found that all ranks recorded"
-                                     : "no training step found",
-                "mark steps with ProfilerStep, or pass --steps N");
-  }
   measured.collectives = match_collectives(run);
-  std::ranges::copy(measured.collectives.issues, std::back_inserter(measured.issues));
+  measured.issues = measured.collectives.issues;
   for (std::size_t i = 0; i < run.ranks.size(); ++i) {
     std::vector<DeviceTimeline> timelines = find_timelines(run.ranks[i]);
     for (std::size_t j = 0; j < timelines.size(); ++j) {
@@ -93,10 +98,19 @@ MeasuredRun measure_run(const Run& run, const std::string& subject) {
                             .steps = {}};
       device.steps = measure_steps(device.timeline, run.ranks[i], measured.collectives.timings[i],
                                    measured.collectives.are_known);
-      keep_counted(counted, device);
+      device.timeline.segments.clear();  // of no use once they are summed
+      std::ranges::copy(device.timeline.issues, std::back_inserter(measured.issues));
       measured.devices.push_back(std::move(device));
     }
   }
+  const auto counted = find_counted_steps(run, measured.devices, measured.issues);
+  if (counted.empty()) {
+    throw Error(subject,
+                run.ranks.size() > 1 ? "no training step found that all ranks recorded"
+                                     : "no training step found",
+                "mark steps with ProfilerStep, or pass --steps N");
+  }
+  for (MeasuredDevice& device : measured.devices) keep_counted(counted, device);
   std::ranges::sort(measured.devices, {}, [](const MeasuredDevice& device) {
     return std::tuple(device.rank, device.device);
   });
@@ -108,11 +122,14 @@ MeasuredRun measure_run(const Run& run, const std::string& subject) {
 std::vector<std::size_t> find_critical(const std::vector<MeasuredDevice>& devices,
                                        bool waits_are_known, bool devices_are_threads) {
   const bool is_one_process = devices.front().rank == devices.back().rank;
+  const bool exposed_is_known = std::ranges::all_of(
+      devices, [](const MeasuredDevice& device) { return device.timeline.compute.has_value(); });
   const auto cost_ns = [&](const StepFigures& step) {
-    if (is_one_process && devices_are_threads) return std::int64_t{0};
+    if (is_one_process && (devices_are_threads || !exposed_is_known)) return std::int64_t{0};
+    if (!exposed_is_known) return step.collectives.wait_ns.value_or(step.collectives.total_ns);
     if (waits_are_known) return step.collectives.exposed_wait_ns.value_or(0);
     if (is_one_process) return std::int64_t{0};
-    return step.communication_ns - step.hidden_communication_ns;
+    return step.communication_ns.value_or(0) - step.hidden_communication_ns.value_or(0);
   };
   std::vector<std::size_t> critical;
   for (std::size_t step = 0; step < devices.front().steps.size(); ++step) {
@@ -127,19 +144,15 @@ std::vector<std::size_t> find_critical(const std::vector<MeasuredDevice>& device
 
 DeviceFigures sum_device(const std::vector<const StepFigures*>& steps) {
   DeviceFigures sum;
-  sum.contention_ns = 0;
+  sum.communication_ns = sum.hidden_communication_ns = sum.contention_ns = sum.spill_ns = 0;
   for (const StepFigures* step : steps) {
     ++sum.steps_count;
     sum.window_ns += step->window_ns;
     sum.breakdown.add(step->breakdown);
-    sum.communication_ns += step->communication_ns;
-    sum.hidden_communication_ns += step->hidden_communication_ns;
-    sum.spill_ns += step->spill_ns;
-    if (sum.contention_ns && step->contention_ns) {
-      *sum.contention_ns += *step->contention_ns;
-    } else {
-      sum.contention_ns.reset();
-    }
+    add_known(sum.communication_ns, step->communication_ns);
+    add_known(sum.hidden_communication_ns, step->hidden_communication_ns);
+    add_known(sum.contention_ns, step->contention_ns);
+    add_known(sum.spill_ns, step->spill_ns);
   }
   return sum;
 }
@@ -148,12 +161,13 @@ AllReduceFigures sum_all_reduces(const std::vector<const StepFigures*>& steps,
                                  std::int32_t world_size, std::int64_t uncertainty_ns) {
   AllReduceFigures sum;
   sum.world_size = world_size;
+  sum.hidden_ns = 0;
   for (const StepFigures* step : steps) {
     ++sum.steps_count;
     sum.count += step->gradient_all_reduces.count;
     sum.bytes += step->gradient_all_reduces.bytes;
     sum.total_ns += step->gradient_all_reduces.total_ns;
-    sum.hidden_ns += step->gradient_all_reduces.hidden_ns;
+    add_known(sum.hidden_ns, step->gradient_all_reduces.hidden_ns);
   }
   const auto known = [&](auto member) {
     return sum_known(steps, &StepFigures::gradient_all_reduces, member, uncertainty_ns);

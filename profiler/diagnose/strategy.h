@@ -34,7 +34,8 @@ struct MeasuredRun {
   std::vector<Issue> issues;  // of matching and of dropped steps
 };
 
-// A step counts when every rank recorded it; the others are dropped and counted as an issue.
+// A step counts when every rank recorded it, on all of its devices; the others are dropped and
+// counted as an issue.
 // Throws Error with `subject` when no step counts.
 MeasuredRun measure_run(const Run& run, const std::string& subject);
 
@@ -43,6 +44,9 @@ MeasuredRun measure_run(const Run& run, const std::string& subject);
 // ranks the one with the least exposed communication, within one process its first device, which
 // scatters, gathers and reduces for the others. Of devices that are threads in one process always
 // the first.
+// Where a device has its phases timed alone, what is exposed is not known: within one process the
+// first device; over several ranks the device with the least sum of waits, and without known waits
+// the one with the least time of collectives in flight.
 // Shape: a position in `devices` for each counted step.
 std::vector<std::size_t> find_critical(const std::vector<MeasuredDevice>& devices,
                                        bool waits_are_known, bool devices_are_threads);

@@ -145,7 +145,8 @@ std::vector<DeviceTimeline> find_thread_timelines(const Trace& trace) {
                             .compute = unite(std::move(compute[device])),
                             .communication = unite(std::move(communication[device])),
                             .collectives = collectives[device],
-                            .contention_ns = {}};
+                            .contention_ns = {},
+                            .issues = {}};
     timeline.segments = label_windows(timeline.windows, std::move(busy[device]), label_wait);
     timelines.push_back(std::move(timeline));
   }

@@ -71,8 +71,8 @@ std::vector<std::vector<Segment>> label_windows(
 }
 
 std::vector<DeviceTimeline> find_timelines(const Trace& trace) {
-  return trace.info.devices_are_threads ? find_thread_timelines(trace)
-                                        : find_device_timelines(trace);
+  if (trace.info.devices_are_threads) return find_thread_timelines(trace);
+  return times_phases_alone(trace) ? find_phase_timelines(trace) : find_device_timelines(trace);
 }
 
 }  // namespace ddpprof

@@ -87,6 +87,7 @@ std::string describe_against(const StrategyDiagnosis& strategy, const Estimate& 
 }
 
 std::string describe_label(const Label& label) {
+  if (!label.activity && label.phase == Phase::other) return "time in no phase";
   if (!label.activity) return std::string(to_string(label.phase));
   std::string text(to_string(*label.activity));
   if (label.kind) text += " (" + std::string(to_string(*label.kind)) + ")";

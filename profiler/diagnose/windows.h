@@ -15,8 +15,8 @@ struct Window {
   std::int32_t visit = 0;
   Span span;
   // What streams other than the main one still ran of this step's work after the window had
-  // ended: the length of the union.
-  std::int64_t spill_ns = 0;
+  // ended: the length of the union. Absent where phases alone were timed.
+  std::optional<std::int64_t> spill_ns = 0;
 
   bool operator==(const Window&) const = default;
 };

@@ -60,6 +60,7 @@ void NativeEventSink::add(const NativeEvent& event) {
       event.category == "gpu_memset") {
     return add_work(event);
   }
+  if (event.category == "gpu_user_annotation") return add_device_phase(event);
 }
 
 void NativeEventSink::add_annotation(const NativeEvent& event) {
@@ -107,6 +108,15 @@ void NativeEventSink::add_work(const NativeEvent& event) {
                          .name = names_.intern(event.name),
                          .correlation = need(event.correlation, "correlation"),
                          .bytes = need(event.bytes, "bytes")});
+}
+
+void NativeEventSink::add_device_phase(const NativeEvent& event) {
+  const std::optional<Phase> phase = parse_phase(event.name);
+  if (!phase) fail(fmt::format("unknown phase \"{}\"", event.name));
+  trace_.device_phases.push_back({.span = span_of(event),
+                                  .device = narrow(need(event.device, "device"), "device"),
+                                  .step = need(event.step, "step"),
+                                  .phase = *phase});
 }
 
 void NativeEventSink::add_collective(const NativeEvent& event) {

@@ -39,6 +39,7 @@ class NativeEventSink {
   void add_scope(const NativeEvent& event);
   void add_call(const NativeEvent& event);
   void add_work(const NativeEvent& event);
+  void add_device_phase(const NativeEvent& event);
   void add_collective(const NativeEvent& event);
 
   Span span_of(const NativeEvent& event) const;

@@ -14,6 +14,8 @@ namespace {
 
 // Rows that belong to no thread: ids no Linux thread has (the kernel's limit is 2^22).
 constexpr std::int64_t kCollectiveRow = 1'000'000'000;
+// A device's row for what was timed on its main stream, whose number no record tells.
+constexpr std::int64_t kMainStreamRow = 1'000'000'000;
 
 // Where Kineto sorts the GPUs: below every process.
 // Source: FORMATS of torch.profiler, process_sort_index 5,000,000 + device.
@@ -69,6 +71,7 @@ class EventWriter {
     for (const Scope& scope : trace_.scopes) write(scope);
     for (const Call& call : trace_.calls) write(call);
     for (std::uint32_t i = 0; i < trace_.work.size(); ++i) write(trace_.work[i], i);
+    for (const DevicePhase& phase : trace_.device_phases) write(phase);
     for (std::size_t i = 0; i < trace_.collectives.size(); ++i) {
       write(trace_.collectives[i], rows_[i]);
     }
@@ -116,10 +119,12 @@ class EventWriter {
   void write_device_rows() {
     std::set<std::pair<std::int32_t, std::int64_t>> streams;
     for (const Work& work : trace_.work) streams.emplace(work.device, work.stream);
-    std::set<std::int32_t> devices;
+    std::set<std::int32_t> timed, devices;
+    for (const DevicePhase& phase : trace_.device_phases) timed.insert(phase.device);
+    devices = timed;
     for (const auto& [device, stream] : streams) devices.insert(device);
     for (const std::int32_t device : devices) {
-      const std::string label = fmt::format("GPU {}", device);
+      const std::string label = fmt::format("GPU {}", number_of(device));
       write_row("process_name", device, 0, "name", label);
       write_row("process_labels", device, 0, "labels", label);
       write_row("process_sort_index", device, 0, "sort_index", kDeviceSortIndex + device);
@@ -127,6 +132,16 @@ class EventWriter {
     for (const auto& [device, stream] : streams) {
       write_row("thread_name", device, stream, "name", fmt::format("stream {}", stream));
     }
+    for (const std::int32_t device : timed) {
+      write_row("thread_name", device, kMainStreamRow, "name", "main stream");
+    }
+  }
+
+  // What people call the device: its number on the machine where that is known.
+  std::int32_t number_of(std::int32_t device) const {
+    const std::vector<Device>& devices = trace_.info.devices;
+    if (device < 0 || static_cast<std::size_t>(device) >= devices.size()) return device;
+    return devices[static_cast<std::size_t>(device)].number.value_or(device);
   }
 
   // Up to and with the opening of "args".
@@ -200,6 +215,14 @@ class EventWriter {
     end_event();
   }
 
+  void write(const DevicePhase& phase) {
+    begin_event("gpu_user_annotation", to_string(phase.phase), phase.device, kMainStreamRow,
+                phase.span);
+    json_.member("device", phase.device);
+    json_.member("step", phase.step);
+    end_event();
+  }
+
   void write(const Collective& collective, std::int64_t row) {
     begin_event("user_annotation", fmt::format("{}:{}", backend_, to_string(collective.kind)),
                 process_id_, kCollectiveRow + row, collective.span);
@@ -263,8 +286,9 @@ void write_kineto_head(JsonWriter& json, const TraceInfo& info) {
 std::string write_native(const Trace& trace) {
   std::string text;
   // Measured: events take 160 to 300 bytes.
-  text.reserve(4096 + 256 * (trace.steps.size() + trace.scopes.size() + trace.calls.size() +
-                             trace.work.size() + trace.collectives.size()));
+  text.reserve(4096 +
+               256 * (trace.steps.size() + trace.scopes.size() + trace.calls.size() +
+                      trace.work.size() + trace.device_phases.size() + trace.collectives.size()));
   JsonWriter json(text);
   json.begin_object();
   write_kineto_head(json, trace.info);

@@ -34,6 +34,7 @@ void write_devices(JsonWriter& json, const std::vector<Device>& devices) {
     json.begin_object();
     json.member("name", device.name);
     json.member("memory_bytes", device.memory_bytes);
+    if (device.number) json.member("number", *device.number);
     json.end_object();
   }
   json.end_array();
@@ -45,6 +46,7 @@ std::vector<Device> read_devices(const std::vector<JsonObject>& items) {
     Device& device = devices.emplace_back();
     item.read("name", device.name);
     item.read("memory_bytes", device.memory_bytes);
+    item.read("number", device.number);
   }
   return devices;
 }

@@ -39,7 +39,35 @@ class Generator {
     return std::move(trace_);
   }
 
+  Trace phases() {
+    add_steps();
+    trace_.info.devices.resize(static_cast<std::size_t>(pick(1, 2)));
+    for (std::int32_t device = 0; std::cmp_less(device, trace_.info.devices.size()); ++device) {
+      add_device_phases(device);
+    }
+    for (std::int64_t i = pick(0, 12); i > 0; --i) add_collective(i);
+    return std::move(trace_);
+  }
+
  private:
+  void add_device_phases(std::int32_t device) {
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < trace_.steps.size(); ++i) {
+      const Step& step = trace_.steps[i];
+      if (i == 0 || trace_.steps[i - 1].visit != step.visit) {
+        at = std::max(at, step.span.begin_ns + pick(0, 300));
+      }
+      for (std::int64_t stretch = pick(1, 6); stretch > 0; --stretch) {
+        const std::int64_t length = stretch > 1 ? pick(0, 900) : pick(1, 900);
+        trace_.device_phases.push_back({.span = {at, at + length},
+                                        .device = device,
+                                        .step = step.index,
+                                        .phase = static_cast<Phase>(pick(0, 13))});
+        at += length;
+      }
+    }
+  }
+
   void add_steps() {
     std::int64_t at = pick(0, 2000);
     std::int32_t visit = 0;
@@ -185,6 +213,7 @@ Trace random_device_trace(std::uint32_t seed) { return Generator(seed).devices()
 Trace random_thread_trace(std::uint32_t seed, bool with_cpu_times) {
   return Generator(seed).threads(with_cpu_times);
 }
+Trace random_phase_trace(std::uint32_t seed) { return Generator(seed).phases(); }
 
 Trace shuffle(const Trace& trace, std::uint32_t seed) {
   Trace shuffled = trace;
@@ -196,6 +225,7 @@ Trace shuffle(const Trace& trace, std::uint32_t seed) {
   order.permute(shuffled.scopes);
   order.permute(shuffled.calls);
   order.permute(shuffled.collectives);
+  order.permute(shuffled.device_phases);
   for (Scope& scope : shuffled.scopes) {
     scope.name.index = names[scope.name.index];
     scope.thread.index = threads[scope.thread.index];
@@ -228,6 +258,7 @@ Trace delay(const Trace& trace, std::int64_t time_ns, std::int64_t delay_ns) {
   }
   for (Call& call : delayed.calls) stretch(call);
   for (Work& work : delayed.work) stretch(work);
+  for (DevicePhase& phase : delayed.device_phases) stretch(phase);
   for (Collective& collective : delayed.collectives) {
     stretch(collective);
     if (collective.ready_ns) move(*collective.ready_ns);

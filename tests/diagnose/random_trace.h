@@ -16,6 +16,11 @@ Trace random_device_trace(std::uint32_t seed);
 // Devices that are threads, with CPU times when `with_cpu_times`.
 Trace random_thread_trace(std::uint32_t seed, bool with_cpu_times);
 
+// Devices whose phases alone were timed, as a recorder does it: one or two devices, visits,
+// stretches of a step without a gap, some of them empty, steps of a row without a gap; and
+// collectives.
+Trace random_phase_trace(std::uint32_t seed);
+
 // The records, threads and names in another order, with all references kept.
 Trace shuffle(const Trace& trace, std::uint32_t seed);
 

@@ -102,6 +102,20 @@ TEST(Verdict, OfOneDeviceAloneNamesNoStrategy) {
             "(host) in backward (50 %).");
 }
 
+TEST(Verdict, NamesThePhaseWherePhasesAloneWereTimed) {
+  StrategyDiagnosis ddp = strategy("ddp", 2, steady(28.1));
+  ddp.shown.breakdown = {};
+  ddp.shown.breakdown.add({Phase::forward, {}, {}}, 39);
+  ddp.shown.breakdown.add({Phase::backward, {}, {}}, 61);
+  EXPECT_EQ(verdict_of({ddp}),
+            "A DDP step on 2 devices takes 28.1 ms; the largest part of the DDP step is backward "
+            "(61 %).");
+  ddp.shown.breakdown.add({Phase::other, {}, {}}, 100);
+  EXPECT_EQ(verdict_of({ddp}),
+            "A DDP step on 2 devices takes 28.1 ms; the largest part of the DDP step is time in no "
+            "phase (50 %).");
+}
+
 TEST(Verdict, IsNeverEmpty) { EXPECT_EQ(write_verdict({}), "Nothing was measured."); }
 
 }  // namespace

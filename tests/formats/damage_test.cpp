@@ -76,6 +76,24 @@ TEST(Damage, NativeTracesGiveAnErrorOrAValidTrace) {
   EXPECT_LT(errors_count, 20'000) << "some damage is harmless";
 }
 
+TEST(Damage, TracesOfPhasesGiveAnErrorOrAValidTrace) {
+  Random random(103);
+  const std::string text = write_native(test::phases_trace());
+  int errors_count = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string input = damaged(random, text);
+    try {
+      const Trace trace = read_native(input, "test");
+      ASSERT_EQ(read_native(write_native(trace), "test"), trace) << input;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.subject, "test");
+      ++errors_count;
+    }
+  }
+  EXPECT_GT(errors_count, 10'000);
+  EXPECT_LT(errors_count, 20'000) << "some damage is harmless";
+}
+
 TEST(Damage, RandomTracesToo) {
   Random random(100);
   for (int round = 0; round < 3000; ++round) {

@@ -20,9 +20,10 @@ std::string problem_of(const std::string& text) {
   }
 }
 
-// The small trace with its first `from` replaced.
-std::string with(std::string_view from, std::string_view to) {
-  std::string text = write_native(test::small_trace());
+// The small trace, or another, with its first `from` replaced.
+std::string with(std::string_view from, std::string_view to,
+                 const Trace& trace = test::small_trace()) {
+  std::string text = write_native(trace);
   const std::size_t found = text.find(from);
   EXPECT_NE(found, std::string::npos) << from;
   if (found != std::string::npos) text.replace(found, from.size(), to);
@@ -107,6 +108,26 @@ TEST(NativeErrors, FieldsMustBeThereAndOfTheirType) {
   EXPECT_TRUE(
       mentions(problem_of(with("\"host\": ", "\"hast\": ")), "\"ddpprof\".host is missing"));
   EXPECT_TRUE(mentions(problem_of(with("\"traceEvents\"", "\"events\"")), "traceEvents"));
+}
+
+TEST(NativeErrors, StretchesOfADeviceMustSayWhereAndWhatTheyAre) {
+  const auto problem = [](std::string_view from, std::string_view to) {
+    return problem_of(with(from, to, test::phases_trace()));
+  };
+  EXPECT_TRUE(
+      mentions(problem("\"name\": \"data\"", "\"name\": \"date\""), "unknown phase \"date\""));
+  EXPECT_TRUE(
+      mentions(problem("{\"device\": 0,\"step\": 10}", "{\"step\": 10}"), "\"device\" is missing"));
+  EXPECT_TRUE(
+      mentions(problem("{\"device\": 0,\"step\": 10}", "{\"device\": 0}"), "\"step\" is missing"));
+  EXPECT_TRUE(mentions(problem("\"device\": 0,", "\"device\": 3000000000,"), "out of range"));
+  EXPECT_TRUE(mentions(problem("\"ts\": 2001.000,", ""), "\"ts\" is missing"));
+  EXPECT_TRUE(mentions(problem("\"number\": 1", "\"number\": \"1\""),
+                       "\"ddpprof\".devices[0].number is not an integer"));
+  const std::string text = write_native(test::phases_trace());
+  for (std::size_t length = 0; length + 1 < text.size(); ++length) {
+    ASSERT_FALSE(problem_of(text.substr(0, length)).empty()) << length;
+  }
 }
 
 TEST(NativeErrors, NoKeyMayAppearTwice) {

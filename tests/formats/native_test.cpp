@@ -12,6 +12,7 @@
 namespace ddpprof {
 namespace {
 
+using test::phases_trace;
 using test::Random;
 using test::random_trace;
 using test::small_trace;
@@ -23,6 +24,24 @@ bool contains(const std::string& text, std::string_view part) {
 TEST(Native, ReadsBackWhatItWrites) {
   const Trace trace = small_trace();
   EXPECT_EQ(read_native(write_native(trace), "test"), trace);
+}
+
+TEST(Native, PhasesTimedOnADeviceStandOnItsMainStream) {
+  const Trace trace = phases_trace();
+  const std::string text = write_native(trace);
+  EXPECT_EQ(read_native(text, "test"), trace);
+  EXPECT_TRUE(contains(text, R"("cat": "gpu_user_annotation","name": "forward","pid": 0,)"
+                             R"("tid": 1000000000,"ts": 2001.500,"dur": 698.500,)"
+                             R"("args": {"device": 0,"step": 10}})"));
+  EXPECT_TRUE(contains(text, R"("pid": 0,"tid": 0,"args": {"name": "GPU 1"})"))
+      << "people know the device by its number on the machine";
+  EXPECT_TRUE(contains(text, R"("pid": 0,"tid": 1000000000,"args": {"name": "main stream"})"));
+}
+
+TEST(Native, ADeviceWithoutANumberIsWrittenAsBefore) {
+  EXPECT_FALSE(contains(write_native(small_trace()), "\"number\""));
+  EXPECT_TRUE(
+      contains(write_native(phases_trace()), R"("memory_bytes": 80000000000,"number": 1})"));
 }
 
 TEST(Native, AnEmptyTraceSurvives) {

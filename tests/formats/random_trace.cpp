@@ -127,6 +127,12 @@ struct Drawer {
             .correlation = random_integer(random),
             .bytes = random_integer(random)};
   }
+  DevicePhase device_phase() const {
+    return {.span = random_span(random),
+            .device = random_small_integer(random),
+            .step = random_integer(random),
+            .phase = static_cast<Phase>(below(kPhaseNames.size()))};
+  }
   Collective collective() const {
     std::optional<std::uint32_t> carried_by;
     if (!trace.work.empty() && random_bool(random)) {
@@ -206,8 +212,10 @@ WorkloadInfo random_workload(Random& random) {
 }
 
 std::vector<Device> random_devices(Random& random) {
-  return some<Device>(random, 3,
-                      [&] { return Device{random_text(random), random_integer(random)}; });
+  return some<Device>(random, 3, [&] {
+    return Device{random_text(random), random_integer(random),
+                  maybe<std::int32_t>(random, random_small_integer)};
+  });
 }
 
 Trace random_trace(Random& random) {
@@ -220,6 +228,7 @@ Trace random_trace(Random& random) {
   const Drawer draw{random, trace};
   trace.steps = some<Step>(random, 4, [&] { return draw.step(); });
   trace.issues = some<Issue>(random, 3, [&] { return draw.issue(); });
+  trace.device_phases = some<DevicePhase>(random, 8, [&] { return draw.device_phase(); });
   if (trace.names.empty()) return trace;
   trace.work = some<Work>(random, 8, [&] { return draw.work(); });
   trace.collectives = some<Collective>(random, 8, [&] { return draw.collective(); });

@@ -108,4 +108,28 @@ Trace small_trace() {
   return trace;
 }
 
+Trace phases_trace() {
+  const Trace small = small_trace();
+  Trace trace;
+  trace.info = small.info;
+  trace.info.devices.front().number = 1;
+  trace.info.dropped_records = 0;
+  trace.threads = {small.threads.front()};
+  trace.steps = small.steps;
+  const auto stretch = [&](Span span, std::int64_t step, Phase phase) {
+    trace.device_phases.push_back({.span = span, .device = 0, .step = step, .phase = phase});
+  };
+  stretch({2'001'000, 2'001'500}, 10, Phase::data);
+  stretch({2'001'500, 2'700'000}, 10, Phase::forward);
+  stretch({2'700'000, 4'100'001}, 10, Phase::backward);
+  stretch({4'100'001, 4'100'001}, 11, Phase::other);
+  stretch({4'100'001, 6'200'000}, 11, Phase::forward);
+  trace.names = {"0"};
+  trace.collectives = {small.collectives.front()};
+  trace.collectives.front().communicator = {0};
+  trace.collectives.front().device = 0;
+  trace.collectives.front().work.reset();
+  return trace;
+}
+
 }  // namespace ddpprof::test

@@ -108,6 +108,42 @@ TEST(ReportJson, AbsentIsNull) {
   EXPECT_EQ(json["counts"]["replicate"], 0);
 }
 
+TEST(ReportJson, OfPhasesAloneTheRowsHaveNoActivityAndSumToTheWindow) {
+  const Json ddp = parsed(test::phases_diagnosis())["strategies"]["ddp"];
+  ASSERT_EQ(ddp["breakdown"].size(), 3U);
+  double sum = 0;
+  for (const Json& row : ddp["breakdown"]) {
+    EXPECT_TRUE(row.at("activity").is_null());
+    EXPECT_TRUE(row.at("kind").is_null());
+    sum += row["ms"].get<double>();
+  }
+  EXPECT_EQ(ddp["breakdown"][0]["phase"], "forward");
+  EXPECT_DOUBLE_EQ(ddp["breakdown"][0]["share"], 0.4);
+  EXPECT_DOUBLE_EQ(sum, ddp["window_ms"].get<double>());
+  EXPECT_EQ(ddp["residual_ns"], 0);
+}
+
+TEST(ReportJson, OfPhasesAloneWhatNeedsActivitiesIsNullAndWhatCollectivesTellIsNot) {
+  const Json ddp = parsed(test::phases_diagnosis())["strategies"]["ddp"];
+  EXPECT_TRUE(ddp.at("spill_ms").is_null());
+  for (const char* key : {"total_ms", "hidden_ms", "exposed_ms", "contention_ms"}) {
+    EXPECT_TRUE(ddp["communication"].at(key).is_null()) << key;
+  }
+  EXPECT_TRUE(ddp["per_rank"][0].at("communication_ms").is_null());
+  EXPECT_TRUE(ddp["counts"].at("launch").is_null());
+  for (const Json& all_reduce : {ddp["all_reduce"], ddp["per_rank"][1]["all_reduce"]}) {
+    for (const char* key : {"hidden_ms", "exposed_ms", "exposed_wait_ms", "exposed_transfer_ms"}) {
+      EXPECT_TRUE(all_reduce.at(key).is_null()) << key;
+    }
+    EXPECT_EQ(all_reduce["count"], 2);
+    EXPECT_EQ(all_reduce["bytes"], 1'000'000);
+    EXPECT_DOUBLE_EQ(all_reduce["total_ms"], 3);
+    EXPECT_DOUBLE_EQ(all_reduce["wait_ms"], 1);
+    EXPECT_DOUBLE_EQ(all_reduce["transfer_ms"], 2);
+    EXPECT_DOUBLE_EQ(all_reduce["busbw_gb_per_s"], 0.5);
+  }
+}
+
 TEST(ReportJson, SamplesComeFlatInTimeOrderWithTheirRounds) {
   const Json step = parsed(test::sample_diagnosis())["strategies"]["single"]["step_ms"];
   EXPECT_EQ(step["samples"], (Json{10.0, 11.0, 10.0, 9.0, 10.0, 10.0}));

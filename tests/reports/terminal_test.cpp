@@ -19,6 +19,32 @@ std::string line_with(const std::string& text, const std::string& part) {
   return "no line with " + part;
 }
 
+// From the table of phases on.
+constexpr const char* kPhasesAlone = R"(where a recorded step goes, mean ms and share
+forward                       4.00   40 %    4.00   40 %     4.00   40 %
+backward                      5.00   50 %    5.00   50 %     5.00   50 %
+optimizer                     1.00   10 %    1.00   10 %     1.00   10 %
+sum                           10.0  100 %    10.0  100 %     10.0  100 %
+
+gradient all-reduce in flight, mean ms and share
+hidden behind compute                                           —
+exposed: last rank waits                                        —
+  hidden or not                                              1.00
+exposed: transfer                                               —
+  hidden or not                                              2.00
+sum                                                          3.00  100 %
+waiting, mean of all ranks                                      —
+  hidden or not                                              1.00
+
+how it was measured
+recorder's cost                       2 %            2 %             2 %
+  95 % interval                1 % to 3 %     1 % to 3 %      1 % to 3 %
+recorded steps                          2              2               2
+unaccounted, ns                         0              0               0
+single, dp, ddp: phases were timed by CUDA events, so what is hidden is not
+known (activities need CUPTI)
+)";
+
 TEST(Table, AlignsColumnsAndCountsCodePoints) {
   Table table;
   table.add({"name", "a", "bb"});
@@ -73,6 +99,42 @@ TEST(TerminalReport, ShowsHiddenAllReduceBeside) {
   EXPECT_NE(line_with(text, "hidden behind compute").find("2.00   67 %"), std::string::npos)
       << text;
   EXPECT_NE(line_with(text, "exposed: transfer").find("0.50   17 %"), std::string::npos) << text;
+}
+
+TEST(TerminalReport, OfPhasesAloneHasARowAPhaseAndDashesWithTheirReason) {
+  const std::string text = terminal_report(test::phases_diagnosis());
+  EXPECT_EQ(text.substr(text.find("where a recorded step goes")), kPhasesAlone);
+}
+
+TEST(TerminalReport, HasDashesWhereOneStrategyAloneWasTimedByPhases) {
+  Diagnosis diagnosis = test::sample_diagnosis();
+  test::forget_activities(diagnosis.strategies[0]);
+  const std::string text = terminal_report(diagnosis);
+  EXPECT_EQ(line_with(text, "forward"),
+            "forward                       4.00   40 %    4.00   40 %     4.00   40 %")
+      << text;
+  EXPECT_EQ(line_with(text, "  compute"),
+            "  compute                        \u2014           4.00   40 %     4.00   40 %")
+      << text;
+  EXPECT_EQ(line_with(text, "all_reduce"),
+            "all_reduce: communication                                    1.00   10 %")
+      << text;
+  EXPECT_NE(line_with(text, "hidden behind compute").find("2.00   67 %"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("hidden or not"), std::string::npos) << "the parts are known";
+  EXPECT_NE(text.find("\nsingle: phases were timed by CUDA events"), std::string::npos) << text;
+}
+
+TEST(TerminalReport, OfRecordedWorkSaysNothingOfEvents) {
+  EXPECT_EQ(terminal_report(test::sample_diagnosis()).find("CUDA events"), std::string::npos);
+}
+
+TEST(TerminalReport, OfPhasesAloneFitsEightyColumns) {
+  std::istringstream lines(terminal_report(test::phases_diagnosis()));
+  for (std::string line; std::getline(lines, line);) {
+    const auto columns = std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });
+    EXPECT_LE(columns, 80) << line;
+  }
 }
 
 TEST(TerminalReport, WorksForOneStrategyAlone) {

@@ -30,6 +30,8 @@ std::vector<Stroke> strokes_of(std::string_view picture) {
 
 bool is_letter(char mark) { return std::isalpha(static_cast<unsigned char>(mark)) != 0; }
 
+constexpr std::string_view kPhaseMarks = "dsrfglbcRaoxuG";
+
 // A letter's correlation; 0 for other marks.
 std::int64_t correlation_of(char mark) { return is_letter(mark) ? mark : 0; }
 
@@ -110,6 +112,24 @@ class Builder {
     }
   }
 
+  void operator()(const DevicePhaseRow& row) {
+    for (std::size_t i = 0; i < row.phases.size(); ++i) {
+      if (row.phases[i] == '.') continue;
+      const auto begin = static_cast<std::int64_t>(i) * kColumnNs;
+      const bool goes_on =
+          i > 0 && row.phases[i - 1] == row.phases[i] && row.steps.at(i - 1) == row.steps.at(i);
+      if (goes_on) {
+        trace_.device_phases.back().span.end_ns += kColumnNs;
+      } else {
+        trace_.device_phases.push_back(
+            {.span = {begin, begin + kColumnNs},
+             .device = row.device,
+             .step = row.steps.at(i) - '0',
+             .phase = static_cast<Phase>(kPhaseMarks.find(row.phases[i]))});
+      }
+    }
+  }
+
   Trace build() { return std::move(trace_); }
 
  private:
@@ -144,9 +164,7 @@ char activity_mark(const Label& label) {
   return "#=-"[static_cast<std::size_t>(*label.activity)];
 }
 
-char phase_mark(const Label& label) {
-  return "dsrfglbcRaoxuG"[static_cast<std::size_t>(label.phase)];
-}
+char phase_mark(const Label& label) { return kPhaseMarks[static_cast<std::size_t>(label.phase)]; }
 
 template <typename Mark>
 std::string draw_marks(const std::vector<std::vector<Segment>>& windows, Mark mark) {
@@ -178,6 +196,9 @@ Row work(Activity activity, std::string picture, WorkOptions options) {
 }
 Row collectives(std::string picture, CollectiveOptions options) {
   return CollectiveRow{std::move(picture), std::move(options)};
+}
+Row device_phases(std::string phases, std::string steps, std::int32_t device) {
+  return DevicePhaseRow{std::move(phases), std::move(steps), device};
 }
 
 Trace draw(const std::vector<Row>& rows) {

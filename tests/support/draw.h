@@ -79,13 +79,21 @@ struct CollectiveRow {
   CollectiveOptions options;
 };
 
-using Row = std::variant<StepRow, ScopeRow, CallRow, WorkRow, CollectiveRow>;
+// Stretches timed on a device's main stream. The first picture has the letters of draw_phases(),
+// the second the step of each column; a stretch ends where either changes.
+struct DevicePhaseRow {
+  std::string phases, steps;
+  std::int32_t device = 0;
+};
+
+using Row = std::variant<StepRow, ScopeRow, CallRow, WorkRow, CollectiveRow, DevicePhaseRow>;
 
 Row steps(std::string picture);
 Row scopes(Phase phase, std::string picture, ScopeOptions options = {});
 Row calls(std::string picture, std::string thread = "main");
 Row work(Activity activity, std::string picture, WorkOptions options = {});
 Row collectives(std::string picture, CollectiveOptions options = {});
+Row device_phases(std::string phases, std::string steps, std::int32_t device = 0);
 
 // Threads are named by their rows: "main" is the training loop's; "replica 1" and "replica 1 …"
 // work for replica 1; others for none.
