@@ -26,7 +26,7 @@ struct DeviceProbe {
 
 struct Probe {
   std::vector<DeviceProbe> devices;
-  std::string link;                             // between the devices; empty: fewer than two, or unknown
+  std::string link;  // between the devices; empty: fewer than two, or unknown
   std::map<std::string, std::string> versions;  // "cuda", "driver", "nccl", "torch", "cupti"
 
   bool operator==(const Probe&) const = default;
