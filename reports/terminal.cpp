@@ -266,6 +266,24 @@ std::string phases_alone_note(const Diagnosis& diagnosis) {
          "CUPTI)";
 }
 
+// The largest over a strategy's devices. On a CPU the figure is of whole processes: no row.
+void add_peak_memory_row(Rows& rows, const Diagnosis& diagnosis) {
+  const auto peak_of = [](const StrategyDiagnosis& strategy) {
+    std::optional<std::int64_t> peak;
+    for (const auto& bytes : strategy.peak_memory_bytes) peak = std::max(peak, bytes);
+    return peak;
+  };
+  const auto has_peak = [&](const StrategyDiagnosis& strategy) {
+    return !strategy.per_rank.empty() &&
+           strategy.per_rank.front().device_name.starts_with("cuda:") && peak_of(strategy);
+  };
+  if (std::ranges::none_of(diagnosis.strategies, has_peak)) return;
+  rows.add("peak memory, GiB", [&](const auto& s) -> std::string {
+    const auto bytes = peak_of(s);
+    return bytes ? number_text(static_cast<double>(*bytes) / (1 << 30)) : kUnmeasured;
+  });
+}
+
 }  // namespace
 
 std::string terminal_report(const Diagnosis& diagnosis) {
@@ -289,6 +307,7 @@ std::string terminal_report(const Diagnosis& diagnosis) {
   });
   rows.add("recorded steps", [](const auto& s) { return count_text(s.shown.steps_count); });
   rows.add("unaccounted, ns", [](const auto& s) { return count_text(s.shown.residual_ns()); });
+  add_peak_memory_row(rows, diagnosis);
   out += rows.text();
   const std::string note = phases_alone_note(diagnosis);
   if (!note.empty()) out += wrapped(note);

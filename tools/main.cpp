@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
@@ -30,7 +31,7 @@ constexpr const char* kDescription =
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  ddpprof compare\n"
+    "  ddpprof compare --gpus 2\n"
     "  ddpprof compare --help\n"
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 wrong usage.";
@@ -49,6 +50,9 @@ Surroundings look_around(int argc, char** argv) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(steady).count();
   };
   around.stderr_is_terminal = isatty(STDERR_FILENO) == 1;
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    around.cuda_visible_devices = visible;
+  }
   return around;
 }
 

@@ -137,6 +137,20 @@ TEST(TerminalReport, OfPhasesAloneFitsEightyColumns) {
   }
 }
 
+TEST(TerminalReport, ShowsThePeakMemoryOfGpusAlone) {
+  Diagnosis diagnosis = test::sample_diagnosis();
+  constexpr std::int64_t kGib = std::int64_t{1} << 30;
+  diagnosis.strategies[1].peak_memory_bytes = {9 * kGib, 5 * kGib};
+  diagnosis.strategies[2].peak_memory_bytes = {std::nullopt, 6 * kGib};
+  EXPECT_EQ(terminal_report(diagnosis).find("peak memory"), std::string::npos) << "on a CPU";
+  for (StrategyDiagnosis& strategy : diagnosis.strategies) {
+    for (RankFigures& rank : strategy.per_rank) rank.device_name = "cuda:0";
+  }
+  const std::string text = terminal_report(diagnosis);
+  const std::string row = line_with(text, "peak memory, GiB");
+  EXPECT_TRUE(row.ends_with(" \u2014           9.00            6.00")) << text;
+}
+
 TEST(TerminalReport, WorksForOneStrategyAlone) {
   Diagnosis diagnosis = test::sample_diagnosis();
   diagnosis.strategies.erase(diagnosis.strategies.begin() + 1, diagnosis.strategies.end());

@@ -9,7 +9,7 @@
 namespace ddpprof {
 namespace {
 
-constexpr Offer kNoGpu{.gpus = 0, .cpus = 8, .has_cuda_trainer = false};
+const Offer kNoGpu{.gpus = 0, .cpus = 8, .has_cuda_trainer = false};
 
 std::string value_of(const ComparePlan& plan, const std::string& flag) {
   const auto found = std::ranges::find(plan.arguments, flag);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Surroundings {
   std::int64_t unix_seconds = 0;
   std::function<std::int64_t()> now_ns;
   bool stderr_is_terminal = false;
+  std::optional<std::string> cuda_visible_devices;
 };
 
 // Set by the chosen command's parser, called once by main; returns the exit code.

@@ -7,6 +7,7 @@
 #include "reports/json.h"
 #include "reports/numbers.h"
 #include "reports/terminal.h"
+#include "tools/compare/offer.h"
 #include "tools/compare/options.h"
 #include "tools/compare/turns.h"
 #include "tools/launcher/crew.h"
@@ -26,26 +27,6 @@ namespace ddpprof {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kTrainer = "ddpprof-train";
-constexpr const char* kCudaTrainer = "ddpprof-train-cuda";
-constexpr const char* kDriverFolder = "/proc/driver/nvidia/gpus";
-
-Offer offer_of(const Surroundings& surroundings) {
-  return {.gpus = count_gpus(kDriverFolder),
-          .cpus = usable_cpu_count(),
-          .has_cuda_trainer = fs::exists(surroundings.program_folder / kCudaTrainer)};
-}
-
-MachineInfo describe_machine(const ComparePlan& plan, const Offer& offer) {
-  MachineInfo machine;
-  const std::string name =
-      fmt::format("{} ({} thread{})", cpu_name(), plan.threads, plan.threads == 1 ? "" : "s");
-  machine.devices.assign(static_cast<std::size_t>(plan.devices), Device{name, memory_bytes()});
-  machine.link = "shared memory and loopback";
-  machine.cpu_count = offer.cpus;
-  return machine;
-}
 
 void read_traces(const RunDirectory& directory, RunRecord& record) {
   for (std::size_t i = 0; i < record.input.strategies.size(); ++i) {
@@ -83,8 +64,18 @@ void check_json_target(const CompareOptions& options) {
   if (!fs::is_directory(folder)) throw Error(folder.string(), "there is no such folder");
 }
 
+std::string on_gpus_text(const ComparePlan& plan) {
+  if (!plan.on_gpus) return "";
+  return fmt::format(" on {} GPU{}", plan.devices, plan.devices == 1 ? "" : "s");
+}
+
 int run_compare(const CompareOptions& options, const Surroundings& surroundings) {
-  const Offer offer = offer_of(surroundings);
+  check_usage(options);
+  Progress progress(stderr, surroundings.stderr_is_terminal, options.quiet);
+  const Offer offer =
+      find_offer(options, {.program_folder = surroundings.program_folder,
+                           .visible_devices = surroundings.cuda_visible_devices,
+                           .on_probe = [&] { progress.show("looking at the GPUs"); }});
   const ComparePlan plan = plan_compare(options, offer);
   check_json_target(options);
   const fs::path out =
@@ -92,11 +83,10 @@ int run_compare(const CompareOptions& options, const Surroundings& surroundings)
           ? fs::path("ddpprof-runs") / (file_time(surroundings.unix_seconds) + "-" + plan.workload)
           : fs::path(options.out);
   RunDirectory directory(out, options.force);
-  Progress progress(stderr, surroundings.stderr_is_terminal, options.quiet);
   for (const std::string& note : plan.notes) progress.say(note);
-  progress.say(
-      fmt::format("{}, global batch {}: {} rounds of {} steps a strategy, and {} recorded.",
-                  plan.workload, plan.global_batch, plan.rounds, plan.steps, plan.recorded_steps));
+  progress.say(fmt::format(
+      "{}{}, global batch {}: {} rounds of {} steps a strategy, and {} recorded.", plan.workload,
+      on_gpus_text(plan), plan.global_batch, plan.rounds, plan.steps, plan.recorded_steps));
   const TurnsSetting setting{
       .trainer = surroundings.program_folder / (plan.on_gpus ? kCudaTrainer : kTrainer),
       .isolate = options.isolate,
@@ -116,7 +106,7 @@ int run_compare(const CompareOptions& options, const Surroundings& surroundings)
   record.started = iso_time(surroundings.unix_seconds);
   record.command = surroundings.command_line;
   MachineInfo machine = describe_machine(plan, offer);
-  machine.torch = record.input.machine.torch;
+  machine.torch = record.input.machine.torch;  // of the trainers that ran
   record.input.machine = std::move(machine);
   record.input.tool = {std::string(kVersion), std::string(kCommit)};
   read_traces(directory, record);
@@ -135,12 +125,16 @@ constexpr const char* kManual =
     "drift of the machine hits all alike. Step times come from steps that are not recorded, the\n"
     "breakdown from recorded ones; the first two steps after each change of turns are not "
     "counted.\n"
-    "Without a GPU it compares on the CPU: replicas are threads, DDP speaks gloo.";
+    "With two or more GPUs it compares on two of them, or on --gpus N; else it says why not and\n"
+    "compares on the CPU: replicas are threads, DDP speaks gloo.";
 
 constexpr const char* kFooter =
     "Examples:\n"
     "  ddpprof compare\n"
-    "  ddpprof compare --workload bert-base --layers 2 --width 128 --seq 32 --batch 16\n"
+    "  ddpprof compare --gpus 2\n"
+    "  ddpprof compare --gpus 2 --batch 128 --dp-threads pool --no-cudnn-attention\n"
+    "  ddpprof compare --device cpu --workload bert-base --layers 2 --width 128 --seq 32 --batch "
+    "16\n"
     "  ddpprof compare --workers 3 --batch 96 --strategies single,ddp --json report.json\n"
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 wrong usage.\n"
@@ -149,12 +143,19 @@ constexpr const char* kFooter =
 
 void add_machine_options(CLI::App& command, CompareOptions& options) {
   const char* group = "Devices";
-  command.add_option("--gpus", options.gpus, "Compare on N GPUs")->type_name("N")->group(group);
-  command.add_option("--device", options.device, "cpu or cuda")->type_name("NAME")->group(group);
-  command.add_option("--workers", options.workers, "Devices on the CPU [2]")
+  command.add_option("--gpus", options.gpus, "Compare on N GPUs; 1 runs all strategies on one [2]")
       ->type_name("N")
       ->group(group);
-  command.add_option("--threads", options.threads, "Threads a CPU device uses [cores / workers]")
+  command
+      .add_option("--device", options.device, "cpu or cuda [cuda where there are two GPUs or more]")
+      ->type_name("NAME")
+      ->group(group);
+  command.add_option("--workers", options.workers, "Compare on the CPU with N devices [2]")
+      ->type_name("N")
+      ->group(group);
+  command
+      .add_option("--threads", options.threads,
+                  "Threads of operators on the host, a device [cores / devices]")
       ->type_name("N")
       ->group(group);
 }
@@ -166,7 +167,7 @@ void add_workload_options(CLI::App& command, CompareOptions& options) {
   };
   command
       .add_option("--workload", options.workload,
-                  "What to train (ddpprof list workloads) [digits-mlp]")
+                  "What to train (ddpprof list workloads) [GPUs: bert-base, CPU: digits-mlp]")
       ->type_name("NAME")
       ->group(group);
   size("--batch", options.batch, "Samples an optimizer step, over all devices");
@@ -176,11 +177,31 @@ void add_workload_options(CLI::App& command, CompareOptions& options) {
   size("--vocab", options.vocab, "Vocabulary");
   size("--micro-steps", options.micro_steps, "Backward passes an optimizer step [1]");
   command.add_option("--dropout", options.dropout, "Dropout")->type_name("P")->group(group);
-  command.add_option("--precision", options.precision, "fp32, fp64 or bf16; fp16 on GPUs")
+  command
+      .add_option("--precision", options.precision,
+                  "fp32, fp64 or bf16 [the workload's; fp32 on a CPU]")
       ->type_name("NAME")
       ->group(group);
   command.add_option("--seed", options.seed, "Seed of parameters and data [1]")
       ->type_name("N")
+      ->group(group);
+}
+
+void add_dp_options(CLI::App& command, CompareOptions& options) {
+  const char* group = "DataParallel and GPUs";
+  command
+      .add_option("--dp-threads", options.dp_threads,
+                  "Replicas' threads: fresh (every forward, as PyTorch does) or pool")
+      ->type_name("NAME")
+      ->group(group);
+  command
+      .add_option("--dp-autocast", options.dp_autocast,
+                  "Autocast in replicas' threads: the caller's, or what pytorch sets")
+      ->type_name("NAME")
+      ->group(group);
+  command
+      .add_flag("--no-cudnn-attention", options.no_cudnn_attention,
+                "Attention without cuDNN, whose plans every thread builds anew")
       ->group(group);
 }
 
@@ -245,6 +266,7 @@ void add_compare_flags(CLI::App& command, Action& action) {
   auto options = std::make_shared<CompareOptions>();
   add_machine_options(command, *options);
   add_workload_options(command, *options);
+  add_dp_options(command, *options);
   add_ddp_options(command, *options);
   add_measuring_options(command, *options);
   add_output_options(command, *options);

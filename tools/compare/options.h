@@ -1,6 +1,9 @@
 // What the user of `ddpprof compare` asked for, and what that comes to on this machine.
 #pragma once
 
+#include "profiler/formats/probe.h"
+#include "profiler/trace/error.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +29,8 @@ struct CompareOptions {
   bool static_graph = false;
   bool find_unused_parameters = false;
   bool no_broadcast_buffers = false;
+  std::optional<std::string> dp_threads, dp_autocast;
+  bool no_cudnn_attention = false;
 
   std::optional<std::int64_t> steps, rounds, warmup;
   std::string out;
@@ -39,9 +44,14 @@ struct CompareOptions {
 
 // What this machine offers.
 struct Offer {
-  std::int64_t gpus = 0;
+  std::int64_t gpus = 0;  // NVIDIA's driver shows
   std::int64_t cpus = 1;
   bool has_cuda_trainer = false;  // ddpprof-train-cuda lies beside ddpprof
+  // What that trainer says of the GPUs it may use, or why it cannot say. Both absent: it was not
+  // asked.
+  std::optional<Probe> probe = {};
+  std::optional<Error> probe_error = {};
+  std::optional<std::string> visible_devices = {};  // CUDA_VISIBLE_DEVICES
 };
 
 struct StrategyPlan {
@@ -65,7 +75,14 @@ struct ComparePlan {
   std::vector<std::string> notes;  // lines the user should read before the run
 };
 
-// Throws UsageError for what is wrong whatever the machine, Error for what this machine lacks.
+// Whether a run with these options could be one on GPUs: asked for, or by default.
+bool may_take_gpus(const CompareOptions& options);
+
+// Throws UsageError for what is wrong whatever the machine.
+void check_usage(const CompareOptions& options);
+
+// Throws UsageError as check_usage and for what is wrong on the devices chosen, Error for what this
+// machine lacks.
 ComparePlan plan_compare(const CompareOptions& options, const Offer& offer);
 
 }  // namespace ddpprof

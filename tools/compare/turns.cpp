@@ -1,5 +1,6 @@
 #include "tools/compare/turns.h"
 
+#include "profiler/trace/error.h"
 #include "reports/numbers.h"
 #include "tools/launcher/crew.h"
 
@@ -216,6 +217,19 @@ class Controller {
   std::string torch_version_;
 };
 
+// The error, and what to try where a GPU's memory was too small.
+Error with_memory_hint(const Error& error, const ComparePlan& plan, bool isolated) {
+  const bool is_memory = error.problem.find("out of memory") != std::string::npos;
+  if (!plan.on_gpus || !is_memory) return error;
+  const bool shared = !isolated && plan.strategies.size() > 1;
+  std::string hint =
+      shared ? "the strategies hold their memory at the same time: --isolate runs one after the "
+               "other; or "
+             : "";
+  hint += fmt::format("take a smaller --batch (it is {})", plan.global_batch);
+  return {error.subject, error.problem, hint + (error.hint.empty() ? "" : "; ") + error.hint};
+}
+
 }  // namespace
 
 std::vector<double> step_times_ms(const std::vector<std::vector<std::int64_t>>& step_ends_ns) {
@@ -242,7 +256,13 @@ std::vector<std::size_t> turn_order(std::size_t strategies_count, std::int64_t r
 
 RunRecord run_in_turns(const ComparePlan& plan, const TurnsSetting& setting,
                        const RunDirectory& directory, Progress& progress) {
-  return Controller(plan, setting, directory, progress).run();
+  try {
+    return Controller(plan, setting, directory, progress).run();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const Error& error) {
+    throw with_memory_hint(error, plan, setting.isolate);
+  }
 }
 
 }  // namespace ddpprof

@@ -24,7 +24,8 @@ struct TurnsSetting {
 
 // Step times, losses and traces of every strategy of the plan; `tool`, `machine`, `started` and
 // `command` of the record are the caller's. The traces lie in the run directory and are not read
-// here. Throws Error (see Crew); all trainers are ended then.
+// here. Throws Error (see Crew), with a hint of its own where a GPU ran out of memory; all trainers
+// are ended then.
 RunRecord run_in_turns(const ComparePlan& plan, const TurnsSetting& setting,
                        const RunDirectory& directory, Progress& progress);
 

@@ -20,6 +20,7 @@ struct WorkloadDefaults {
   std::int64_t steps = 0;                     // of a stand-alone run
   std::int64_t compare_steps = 0;             // a round of `ddpprof compare`
   std::int64_t compare_warmup = 0;            // steps before its first round
+  std::int64_t compare_warmup_on_gpus = 0;    // the same: kernels are chosen, memory is pooled
   std::optional<std::int64_t> samples_count;  // in the training set; absent: made as needed
   std::int64_t layers = 0;
   std::int64_t width = 0;

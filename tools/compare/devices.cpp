@@ -1,0 +1,212 @@
+#include "tools/compare/devices.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ddpprof {
+namespace {
+
+constexpr std::int64_t kDefaultDevices = 2;
+// Up to these a GPU counts as free: a display, a monitor that looks in.
+constexpr std::int64_t kFreeBytes = std::int64_t{1} << 30;
+constexpr double kFreeBusy = 0.05;
+constexpr const char* kOnCpu = "compare on the CPU: --device cpu --workers 2";
+
+std::string gpus_text(std::int64_t count) {
+  return fmt::format("{} NVIDIA GPU{}", count, count == 1 ? "" : "s");
+}
+
+// Where nobody was asked the driver's word counts.
+std::int64_t usable_gpus(const Offer& offer) {
+  return offer.probe ? static_cast<std::int64_t>(offer.probe->devices.size()) : offer.gpus;
+}
+
+// "CUDA_VISIBLE_DEVICES=0 leaves 1 of this machine's 2 NVIDIA GPUs".
+std::string few_gpus_text(const Offer& offer) {
+  const std::int64_t usable = usable_gpus(offer);
+  if (usable >= offer.gpus) return "this machine has " + gpus_text(usable);
+  const std::string who =
+      offer.visible_devices ? fmt::format("CUDA_VISIBLE_DEVICES={} leaves", *offer.visible_devices)
+                            : std::string("CUDA can use");
+  return fmt::format("{} {} of this machine's {}", who,
+                     usable == 0 ? std::string("none") : fmt::format("{}", usable),
+                     gpus_text(offer.gpus));
+}
+
+std::string few_gpus_hint(const CompareOptions& options, const Offer& offer) {
+  std::string hint;
+  if (usable_gpus(offer) < offer.gpus) {
+    hint = offer.visible_devices ? "unset CUDA_VISIBLE_DEVICES or name more GPUs in it, "
+                                 : "see what nvidia-smi says of them, ";
+  }
+  if (usable_gpus(offer) > 0) hint += options.gpus ? "ask for fewer, " : "take --gpus 1, ";
+  return fmt::format("{}or {}", hint, kOnCpu);
+}
+
+std::string probe_problem(const Offer& offer) {
+  if (!offer.visible_devices) return offer.probe_error->problem;
+  return fmt::format("{} (CUDA_VISIBLE_DEVICES={})", offer.probe_error->problem,
+                     *offer.visible_devices);
+}
+
+// How many GPUs were asked for, and proof that they are there.
+std::int64_t needed_gpus(const CompareOptions& options, const Offer& offer) {
+  const std::int64_t asked = options.gpus.value_or(kDefaultDevices);
+  const std::string subject =
+      options.gpus ? fmt::format("--gpus {}", asked) : std::string("--device cuda");
+  if (offer.gpus == 0) {
+    throw Error(subject, "this machine shows no NVIDIA GPU",
+                fmt::format("to {}; if there are GPUs, check that nvidia-smi lists them", kOnCpu));
+  }
+  if (offer.probe_error) {
+    throw Error(subject, "the GPUs cannot be used: " + probe_problem(offer),
+                offer.probe_error->hint);
+  }
+  if (usable_gpus(offer) < asked) {
+    throw Error(subject, few_gpus_text(offer), few_gpus_hint(options, offer));
+  }
+  if (!offer.has_cuda_trainer) {
+    throw Error(subject, "this build of ddpprof has no trainer for GPUs (ddpprof-train-cuda)",
+                fmt::format("to {}", kOnCpu));
+  }
+  return asked;
+}
+
+// Why a run for which nobody chose devices is one on the CPU; empty when it is not.
+std::string why_cpu_by_default(const Offer& offer) {
+  if (offer.gpus == 0) return "No GPU here";
+  if (!offer.has_cuda_trainer) return "This build has no trainer for GPUs";
+  if (offer.probe_error) {
+    return fmt::format("{} here, but they cannot be used ({})", gpus_text(offer.gpus),
+                       probe_problem(offer));
+  }
+  const std::int64_t usable = usable_gpus(offer);
+  if (usable >= kDefaultDevices) return "";
+  std::string few = usable < offer.gpus ? few_gpus_text(offer) : std::string();
+  if (usable == 0) return few;
+  return (few.empty() ? "One GPU" : few + ", and one") +
+         " cannot show DP or DDP at work (--gpus 1 compares on it anyway)";
+}
+
+std::string why_cpu_as_asked(const CompareOptions& options, const Offer& offer) {
+  if (offer.gpus == 0) return "No GPU here";
+  if (options.device || !offer.has_cuda_trainer) return "As asked";
+  return fmt::format("{} here (--gpus), but --workers is for the CPU", gpus_text(offer.gpus));
+}
+
+std::string name_of(const DeviceProbe& gpu, std::size_t index) {
+  return fmt::format("cuda:{}", gpu.device.number.value_or(static_cast<std::int32_t>(index)));
+}
+
+double gib(std::int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1 << 30); }
+
+// "a, b and c".
+std::string listed(const std::vector<std::string>& words) {
+  if (words.size() == 1) return words.back();
+  return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+}
+
+// "cuda:0 and cuda:1 are NVIDIA H200", "cuda:2 is NVIDIA L4"; one part when all are alike.
+std::vector<std::string> kinds_of(std::span<const DeviceProbe> gpus) {
+  std::vector<std::string> models, parts;
+  for (const DeviceProbe& gpu : gpus) {
+    if (std::ranges::find(models, gpu.device.name) == models.end()) {
+      models.push_back(gpu.device.name);
+    }
+  }
+  for (const std::string& model : models) {
+    std::vector<std::string> alike;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (gpus[i].device.name == model) alike.push_back(name_of(gpus[i], i));
+    }
+    parts.push_back(
+        fmt::format("{} {} {}", listed(alike), alike.size() == 1 ? "is" : "are", model));
+  }
+  return parts;
+}
+
+// The entry of CUDA_VISIBLE_DEVICES that a GPU is; empty when it has none.
+std::string entry_of(const std::string& visible, std::int32_t number) {
+  std::size_t begin = 0;
+  for (; number > 0; --number) {
+    begin = visible.find(',', begin);
+    if (begin == std::string::npos) return "";
+    ++begin;
+  }
+  return visible.substr(begin, visible.find(',', begin) - begin);
+}
+
+std::string visible_note(const std::string& visible, std::span<const DeviceProbe> gpus) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const std::int32_t number = gpus[i].device.number.value_or(static_cast<std::int32_t>(i));
+    const std::string entry = entry_of(visible, number);
+    if (!entry.empty()) parts.push_back(fmt::format("{} is GPU {}", name_of(gpus[i], i), entry));
+  }
+  return fmt::format("CUDA_VISIBLE_DEVICES={} decides which GPUs are used{}{}.", visible,
+                     parts.empty() ? "" : ": ", fmt::join(parts, ", "));
+}
+
+// Empty when nobody else uses the GPU, as far as the driver tells.
+std::string busy_note(const DeviceProbe& gpu, std::size_t index) {
+  const bool is_held = gpu.used_bytes.value_or(0) > kFreeBytes;
+  const bool is_busy = gpu.busy.value_or(0) >= kFreeBusy;
+  if (!is_held && !is_busy) return "";
+  std::vector<std::string> uses;
+  if (is_held) uses.push_back(fmt::format("{:.1f} GiB of its memory held", gib(*gpu.used_bytes)));
+  if (is_busy) uses.push_back(fmt::format("busy {:.0f} % of the time", *gpu.busy * 100));
+  return fmt::format("Other programs use {} ({}; {}): {}", name_of(gpu, index), gpu.device.name,
+                     fmt::join(uses, ", "),
+                     is_busy ? "steps take longer and vary more than on a free GPU."
+                             : "memory may run short, and steps take longer when they compute.");
+}
+
+}  // namespace
+
+DeviceChoice choose_devices(const CompareOptions& options, const Offer& offer) {
+  if (options.gpus || options.device == "cuda") {
+    return {.on_gpus = true, .count = needed_gpus(options, offer), .why_cpu = {}};
+  }
+  if (!may_take_gpus(options)) {
+    return {.on_gpus = false,
+            .count = options.workers.value_or(kDefaultDevices),
+            .why_cpu = why_cpu_as_asked(options, offer)};
+  }
+  std::string why_cpu = why_cpu_by_default(offer);
+  return {.on_gpus = why_cpu.empty(), .count = kDefaultDevices, .why_cpu = std::move(why_cpu)};
+}
+
+std::vector<std::string> gpu_notes(const CompareOptions& options, const Offer& offer,
+                                   const ComparePlan& plan) {
+  if (!offer.probe) return {};
+  std::vector<std::string> notes;
+  const auto all = static_cast<std::int64_t>(offer.probe->devices.size());
+  const std::span gpus =
+      std::span(offer.probe->devices).first(static_cast<std::size_t>(std::min(plan.devices, all)));
+  if (!options.gpus && all > plan.devices) {
+    const bool divides = plan.global_batch % (all * options.micro_steps.value_or(1)) == 0;
+    notes.push_back(fmt::format("{} GPUs here; comparing on {} ({}).", all, plan.devices,
+                                divides ? fmt::format("--gpus {} for all", all)
+                                        : std::string("--gpus N for another number")));
+  }
+  if (offer.visible_devices) notes.push_back(visible_note(*offer.visible_devices, gpus));
+  const std::vector<std::string> kinds = kinds_of(gpus);
+  if (kinds.size() > 1) {
+    const bool has_single = std::ranges::any_of(
+        plan.strategies, [](const StrategyPlan& strategy) { return strategy.key == "single"; });
+    notes.push_back(
+        fmt::format("{}: the slowest sets the pace of DP and DDP{}.", fmt::join(kinds, ", "),
+                    has_single ? "; the one-device run uses " + name_of(gpus[0], 0) : ""));
+  }
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    std::string note = busy_note(gpus[i], i);
+    if (!note.empty()) notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+}  // namespace ddpprof

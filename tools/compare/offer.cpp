@@ -1,0 +1,66 @@
+#include "tools/compare/offer.h"
+
+#include "tools/launcher/probe.h"
+#include "tools/machine.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace ddpprof {
+namespace {
+
+std::optional<std::string> version_of(const Probe& probe, const std::string& name) {
+  const auto found = probe.versions.find(name);
+  if (found == probe.versions.end() || found->second.empty()) return std::nullopt;
+  return found->second;
+}
+
+void describe_gpus(const Probe& probe, std::int64_t used, MachineInfo& machine) {
+  const auto count = std::min(static_cast<std::size_t>(used), probe.devices.size());
+  for (std::size_t i = 0; i < count; ++i) machine.devices.push_back(probe.devices[i].device);
+  if (!probe.link.empty()) machine.link = probe.link;
+  machine.driver = version_of(probe, "driver");
+  machine.cuda = version_of(probe, "cuda");
+  machine.nccl = version_of(probe, "nccl");
+  machine.torch = version_of(probe, "torch");
+}
+
+void describe_threads(const ComparePlan& plan, MachineInfo& machine) {
+  const std::string name =
+      fmt::format("{} ({} thread{})", cpu_name(), plan.threads, plan.threads == 1 ? "" : "s");
+  machine.devices.assign(static_cast<std::size_t>(plan.devices), Device{name, memory_bytes()});
+  machine.link = "shared memory and loopback";
+}
+
+}  // namespace
+
+Offer find_offer(const CompareOptions& options, const OfferSources& sources) {
+  Offer offer;
+  offer.gpus = count_gpus(sources.driver_folder);
+  offer.cpus = usable_cpu_count();
+  const std::filesystem::path trainer = sources.program_folder / kCudaTrainer;
+  offer.has_cuda_trainer = std::filesystem::exists(trainer);
+  offer.visible_devices = sources.visible_devices;
+  if (offer.gpus == 0 || !offer.has_cuda_trainer || !may_take_gpus(options)) return offer;
+  sources.on_probe();
+  try {
+    offer.probe = probe_gpus(trainer, sources.probe_limit);
+  } catch (const Error& error) {
+    offer.probe_error = error;
+  }
+  return offer;
+}
+
+MachineInfo describe_machine(const ComparePlan& plan, const Offer& offer) {
+  MachineInfo machine;
+  machine.cpu_count = offer.cpus;
+  if (!plan.on_gpus) {
+    describe_threads(plan, machine);
+  } else if (offer.probe) {
+    describe_gpus(*offer.probe, plan.devices, machine);
+  }
+  return machine;
+}
+
+}  // namespace ddpprof
