@@ -168,7 +168,7 @@ Precision choose_precision(const WorkloadRow& row, const Given& given,
   const auto precision = static_cast<Precision>(found - std::begin(kPrecisionNames));
   if (precision == Precision::fp16) {
     throw UsageError("--precision fp16", "needs loss scaling, which this version has not",
-                     "take bf16");
+                     "take fp32 or bf16");
   }
   if (!given.precision && precision != Precision::fp32 && kTrainerKind.devices_are_threads) {
     notes.push_back(std::string(row.name) + " trains in " + name +

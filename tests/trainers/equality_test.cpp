@@ -1,9 +1,6 @@
 // single, dp and ddp compute the same gradients, step by step.
-// At the presets' learning rates; trainers/README.md, "Equality", has the figures.
-#include "tests/trainers/trainer_process.h"
+#include "tests/trainers/gradients.h"
 
-#include <cmath>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -12,127 +9,9 @@
 namespace ddpprof::test {
 namespace {
 
-constexpr int kStepsCount = 10;
-
-struct Case {
-  std::string workload;
-  std::string precision;
-  double tolerance;  // norm of the difference over the norm
-  Arguments arguments;
-};
-
-Case make_case(const std::string& workload, const std::string& precision) {
-  Case result{.workload = workload,
-              .precision = precision,
-              .tolerance = precision == "fp32" ? 1e-6 : 1e-12,
-              .arguments = {"--workload", workload, "--precision", precision, "--batch", "24",
-                            "--threads", "1", "--steps", std::to_string(kStepsCount)}};
-  if (workload == "bert-base") {
-    result.arguments.insert(result.arguments.end(), {"--layers", "2", "--width", "64", "--seq",
-                                                     "16", "--vocab", "500", "--dropout", "0"});
-  }
-  return result;
-}
-
-std::vector<double> read_values(const std::filesystem::path& folder, const std::string& what,
-                                int step, int rank) {
-  const auto path =
-      folder / (what + "_" + std::to_string(step) + "_rank" + std::to_string(rank) + ".f64");
-  std::ifstream file(path, std::ios::binary);
-  std::error_code no_file;
-  const auto bytes = std::filesystem::file_size(path, no_file);
-  EXPECT_FALSE(no_file) << path;
-  std::vector<double> values(no_file ? 0 : bytes / sizeof(double));
-  file.read(reinterpret_cast<char*>(values.data()),
-            static_cast<std::streamsize>(values.size() * sizeof(double)));
-  return values;
-}
-
-double relative_difference(const std::vector<double>& reference, const std::vector<double>& other) {
-  if (reference.empty() || reference.size() != other.size()) {
-    return INFINITY;
-  }
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < reference.size(); ++i) {
-    difference += (reference[i] - other[i]) * (reference[i] - other[i]);
-    norm += reference[i] * reference[i];
-  }
-  return std::sqrt(difference / norm);
-}
-
-class Dump {
- public:
-  // `devices` is the number of dp's workers or ddp's ranks.
-  Dump(const std::string& strategy, int devices, const Case& which, const Arguments& more = {})
-      : ranks_(strategy == "ddp" ? devices : 1) {
-    Arguments arguments = which.arguments;
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    arguments.insert(arguments.end(), {"--gradients", folder_.path().string()});
-    if (strategy == "ddp") {
-      EXPECT_EQ(run_ranks(devices, arguments), std::vector<int>(static_cast<std::size_t>(devices)));
-      return;
-    }
-    arguments.insert(arguments.end(),
-                     {"--strategy", strategy, "--workers", std::to_string(devices)});
-    TrainerProcess process(arguments);
-    EXPECT_EQ(process.wait(), 0) << process.error();
-  }
-
-  // The largest relative difference of any step and rank.
-  double difference(const Dump& reference, const std::string& what) const {
-    double largest = 0;
-    for (int step = 0; step < kStepsCount; ++step) {
-      const auto expected = read_values(reference.folder_.path(), what, step, 0);
-      for (int rank = 0; rank < ranks_; ++rank) {
-        const double difference =
-            relative_difference(expected, read_values(folder_.path(), what, step, rank));
-        largest = std::isnan(difference) ? INFINITY : std::max(largest, difference);
-      }
-    }
-    return largest;
-  }
-
-  bool ranks_have_equal_parameters() const {
-    for (int step = 0; step < kStepsCount; ++step) {
-      for (int rank = 1; rank < ranks_; ++rank) {
-        if (read_values(folder_.path(), "param", step, 0) !=
-            read_values(folder_.path(), "param", step, rank)) {
-          return false;
-        }
-      }
-    }
-    return true;
-  }
-
- private:
-  TemporaryFolder folder_;
-  int ranks_;
-};
-
-std::string to_text(const Arguments& arguments) {
-  std::string text;
-  for (const std::string& argument : arguments) {
-    text += argument + " ";
-  }
-  return text;
-}
-
-void expect_equal(const Dump& reference, const std::string& strategy, int devices,
-                  const Case& which, const Arguments& more = {}) {
-  SCOPED_TRACE(strategy + " on " + std::to_string(devices) + ": " + to_text(more));
-  const Dump dump(strategy, devices, which, more);
-  const double gradients = dump.difference(reference, "grad");
-  EXPECT_LE(gradients, which.tolerance);
-  EXPECT_LE(dump.difference(reference, "param"), which.tolerance);
-  EXPECT_TRUE(dump.ranks_have_equal_parameters());
-  std::printf("  %s %s %s on %d %s: %.1e\n", which.workload.c_str(), which.precision.c_str(),
-              strategy.c_str(), devices, to_text(more).c_str(), gradients);
-}
-
 class Equality : public testing::TestWithParam<std::pair<const char*, const char*>> {
  protected:
-  Case which_ = make_case(GetParam().first, GetParam().second);
+  EqualityCase which_ = make_case(GetParam().first, GetParam().second);
 };
 
 TEST_P(Equality, StrategiesComputeTheSameGradientsAtEveryStep) {
@@ -180,7 +59,7 @@ const std::vector<Arguments>& reducer_options() {
 
 TEST(ReducerOptions, ChangeNoGradient) {
   for (const char* precision : {"fp32", "fp64"}) {
-    const Case which = make_case("bert-base", precision);
+    const EqualityCase which = make_case("bert-base", precision);
     const Dump single("single", 1, which);
     for (const Arguments& options : reducer_options()) {
       expect_equal(single, "ddp", 2, which, options);
@@ -189,7 +68,7 @@ TEST(ReducerOptions, ChangeNoGradient) {
 }
 
 TEST(ReducerOptions, ChangeNoGradientUnderAccumulation) {
-  const Case which = make_case("digits-mlp", "fp64");
+  const EqualityCase which = make_case("digits-mlp", "fp64");
   const Dump single("single", 1, which);
   for (const Arguments& options : reducer_options()) {
     Arguments more = options;
@@ -199,7 +78,7 @@ TEST(ReducerOptions, ChangeNoGradientUnderAccumulation) {
 }
 
 TEST(Optimizer, ForeachAndFusedUpdateAlike) {
-  const Case which = make_case("digits-mlp", "fp64");
+  const EqualityCase which = make_case("digits-mlp", "fp64");
   const Dump fused("single", 1, which);
   expect_equal(fused, "single", 1, which, {"--optimizer", "foreach-adamw"});
 }

@@ -7,7 +7,7 @@
 #include "trainers/cuda/replicas.h"
 #include "trainers/workloads/model.h"
 
-#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <torch/csrc/autograd/functions/comm.h>
 
 namespace ddpprof {
@@ -69,7 +69,8 @@ class DataParallel : public Strategy {
       const auto index = static_cast<std::size_t>(replica);
       const PhaseScope scope(recorder_, Phase::forward, "forward",
                              {.computes = true, .replica = static_cast<std::int32_t>(replica)});
-      const c10::cuda::CUDAGuard device_of_this_thread(devices_[index]);
+      // Also where it is device 0, which a thread has without a context.
+      c10::cuda::set_device(devices_[index].index(), /*force=*/true);
       const AutocastScope autocast(at::kCUDA, replica_autocast_type(options_, at::kCUDA));
       outputs[index] = replicas_.model(replica).forward(inputs[index]);
     });

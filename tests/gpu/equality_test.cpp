@@ -1,0 +1,90 @@
+// single, dp and ddp compute the same gradients on GPUs, step by step. PyTorch multiplies matrices
+// of fp32 without TF32 unless it is told to.
+#include "tests/gpu/gpus.h"
+#include "tests/trainers/gradients.h"
+
+#include <gtest/gtest.h>
+
+namespace ddpprof::test {
+namespace {
+
+class GpuEquality : public testing::TestWithParam<std::pair<const char*, const char*>> {
+ protected:
+  EqualityCase which_ = make_case(GetParam().first, GetParam().second);
+};
+
+Arguments with(Arguments arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST_P(GpuEquality, StrategiesComputeTheSameGradientsAtEveryStep) {
+  const Dump single("single", 1, which_);
+  expect_equal(single, "dp", 2, which_, two_replicas());
+  expect_equal(single, "dp", 2, which_, with(two_replicas(), {"--dp-threads", "pool"}));
+  expect_equal(single, "ddp", ranks_count(), which_);
+}
+
+TEST_P(GpuEquality, GradientAccumulationChangesNothing) {
+  const Dump single("single", 1, which_);
+  const Arguments micro_steps = {"--micro-steps", "2"};
+  expect_equal(single, "single", 1, which_, micro_steps);
+  expect_equal(single, "dp", 2, which_, with(two_replicas(), micro_steps));
+  expect_equal(single, "ddp", ranks_count(), which_, micro_steps);
+}
+
+TEST_P(GpuEquality, NoticesGradientsThatAreSummedInsteadOfAveraged) {
+  const Dump single("single", 1, which_);
+  const Arguments fault = {"--fault", "sum-gradients"};
+  EXPECT_GT(Dump("dp", 2, which_, with(two_replicas(), fault)).difference(single, "grad"), 0.5);
+  if (ranks_count() > 1) {  // the sum over one rank is its mean
+    EXPECT_GT(Dump("ddp", 2, which_, fault).difference(single, "grad"), 0.5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workloads, GpuEquality,
+                         testing::Values(std::pair("digits-mlp", "fp32"),
+                                         std::pair("digits-mlp", "fp64"),
+                                         std::pair("bert-base", "fp32"),
+                                         std::pair("bert-base", "fp64")),
+                         [](const auto& row) {
+                           std::string name = std::string(row.param.first) + row.param.second;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(GpuReducerOptions, ChangeNoGradient) {
+  const EqualityCase which = make_case("bert-base", "fp32");
+  const Dump single("single", 1, which);
+  for (const Arguments& options : std::vector<Arguments>{{"--bucket-cap-mb", "0.05"},
+                                                         {"--gradient-as-bucket-view"},
+                                                         {"--static-graph"},
+                                                         {"--find-unused-parameters"},
+                                                         {"--no-broadcast-buffers"}}) {
+    expect_equal(single, "ddp", ranks_count(), which, options);
+  }
+}
+
+TEST(GpuOptimizer, ForeachAndFusedUpdateAlike) {
+  const EqualityCase which = make_case("digits-mlp", "fp64");
+  const Dump fused("single", 1, which);
+  expect_equal(fused, "single", 1, which, {"--optimizer", "foreach-adamw"});
+}
+
+// In fp16, as PyTorch's threads compute under a bf16 autocast, gradients differ in kind from bf16's
+// but not in direction.
+TEST(GpuAutocast, ReplicasTakeTheTypeTheyAreTold) {
+  EqualityCase which = make_case("bert-base", "bf16");
+  const Dump single("single", 1, which);
+  const Dump caller("dp", 2, which, with(two_replicas(), {"--dp-autocast", "caller"}));
+  const Dump pytorch("dp", 2, which, with(two_replicas(), {"--dp-autocast", "pytorch"}));
+  const double same_type = caller.difference(single, "grad");
+  const double other_type = pytorch.difference(single, "grad");
+  EXPECT_LT(same_type, 0.05);
+  EXPECT_LT(other_type, 0.05);
+  EXPECT_GT(other_type, 0) << "fp16 rounds otherwise than bf16";
+  EXPECT_NE(same_type, other_type);
+}
+
+}  // namespace
+}  // namespace ddpprof::test
