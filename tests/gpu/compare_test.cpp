@@ -1,9 +1,6 @@
 // `ddpprof compare` on GPUs, from the command line to the report.
-#include "profiler/trace/error.h"
 #include "tests/gpu/gpus.h"
 #include "tests/tools/program.h"
-
-#include <cstdlib>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,14 +8,9 @@
 namespace ddpprof::test {
 namespace {
 
-std::string program() {
-  const char* given = std::getenv("DDPPROF_PROGRAM");
-  return given == nullptr ? DDPPROF_PROGRAM : given;
-}
-
 Outcome compare(std::vector<std::string> arguments,
                 const std::vector<std::string>& environment = {}) {
-  arguments.insert(arguments.begin(), {program(), "compare"});
+  arguments.insert(arguments.begin(), {program_path("DDPPROF_PROGRAM", DDPPROF_PROGRAM), "compare"});
   return run_program(arguments, environment);
 }
 

@@ -1,6 +1,7 @@
 #include "tests/tools/program.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -63,6 +64,11 @@ Outcome run_program(const std::vector<std::string>& command,
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   outcome.seconds = took.count();
   return outcome;
+}
+
+std::string program_path(const char* variable, const char* built) {
+  const char* const named = std::getenv(variable);
+  return named != nullptr && *named != '\0' ? named : built;
 }
 
 int processes_with(const std::string& text) {

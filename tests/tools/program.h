@@ -17,6 +17,9 @@ struct Outcome {
 Outcome run_program(const std::vector<std::string>& command,
                     const std::vector<std::string>& environment = {});
 
+// The program to test: what the environment variable names, else the one that was built.
+std::string program_path(const char* variable, const char* built);
+
 // Live processes whose command line holds `text`.
 int processes_with(const std::string& text);
 

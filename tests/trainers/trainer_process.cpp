@@ -1,5 +1,7 @@
 #include "tests/trainers/trainer_process.h"
 
+#include "tests/tools/program.h"
+
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -52,12 +54,13 @@ Clock::time_point deadline_in(double seconds) {
   if (control >= 0) {
     ::dup2(control, kChildControl);
   }
-  std::vector<char*> pointers = {const_cast<char*>(DDPPROF_TRAIN_PROGRAM)};
+  std::string program = program_path("DDPPROF_TRAIN_PROGRAM", DDPPROF_TRAIN_PROGRAM);
+  std::vector<char*> pointers = {program.data()};
   for (const std::string& argument : arguments) {
     pointers.push_back(const_cast<char*>(argument.c_str()));
   }
   pointers.push_back(nullptr);
-  ::execv(DDPPROF_TRAIN_PROGRAM, pointers.data());
+  ::execv(program.c_str(), pointers.data());
   ::_exit(127);
 }
 

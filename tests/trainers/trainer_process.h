@@ -1,4 +1,5 @@
-// Real ddpprof-train processes for the tests.
+// Real ddpprof-train processes for the tests. Which program: the environment variable
+// DDPPROF_TRAIN_PROGRAM, else the compile definition of that name.
 #pragma once
 
 #include "profiler/formats/control.h"

@@ -55,21 +55,36 @@ function(ddpprof_program name)
   target_link_libraries(${name} PRIVATE ddpprof_options ${arg_PRIVATE})
 endfunction()
 
-# ddpprof_test(name SOURCES … LIBRARIES … LABELS … PROPERTIES …): one GoogleTest program,
-# ddpprof_<name>_test, in <build>/bin/tests, each of its tests registered with CTest as
-# <name>.<Suite>.<Test> under the labels (default: unit). PROPERTIES are CTest properties of each
-# test, such as RUN_SERIAL TRUE or TIMEOUT 300 (default: 120 seconds).
+# ddpprof_test(name SOURCES … LIBRARIES … LABELS … PROPERTIES …): both of the following.
 function(ddpprof_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES;LABELS;PROPERTIES")
   ddpprof_refuse_unknown(ddpprof_test ${name} "${arg_UNPARSED_ARGUMENTS}")
-  if(NOT arg_LABELS)
-    set(arg_LABELS unit)
-  endif()
+  ddpprof_test_program(${name} SOURCES ${arg_SOURCES} LIBRARIES ${arg_LIBRARIES})
+  ddpprof_register_tests(${name} LABELS ${arg_LABELS} PROPERTIES ${arg_PROPERTIES})
+endfunction()
+
+# ddpprof_test_program(name SOURCES … LIBRARIES …): one GoogleTest program, ddpprof_<name>_test, in
+# <build>/bin/tests.
+function(ddpprof_test_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  ddpprof_refuse_unknown(ddpprof_test_program ${name} "${arg_UNPARSED_ARGUMENTS}")
   set(target ddpprof_${name}_test)
   add_executable(${target} ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/tests)
   target_link_libraries(${target} PRIVATE ddpprof_options ${arg_LIBRARIES} GTest::gtest_main)
+endfunction()
+
+# ddpprof_register_tests(name LABELS … PROPERTIES …): each test of that program becomes CTest's
+# <name>.<Suite>.<Test> under the labels (default: unit). PROPERTIES are CTest properties of each
+# test, such as RUN_SERIAL TRUE or TIMEOUT 300 (default: 120 seconds).
+function(ddpprof_register_tests name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;PROPERTIES")
+  ddpprof_refuse_unknown(ddpprof_register_tests ${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  set(target ddpprof_${name}_test)
   gtest_discover_tests(${target}
     TEST_PREFIX ${name}.
     DISCOVERY_MODE PRE_TEST
