@@ -26,7 +26,7 @@ class Alone:
     rank, world, local_rank = 0, 1, 0
 
     def tell(self, order):
-        pass
+        return order
 
     def gather(self, value):
         return [value]
