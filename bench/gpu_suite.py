@@ -29,7 +29,7 @@ import sys
 import time
 
 from suite import beside_python, front_end, tables
-from suite.ledger import Ledger
+from suite.ledger import FAILED, Ledger
 from suite.processes import Failed
 
 ITEMS = ("twin-single", "twin-ddp", "twin-dp", "dp-threads", "links", "default-run", "nsys")
@@ -143,9 +143,10 @@ def run_unit(unit, options, ledger, end):
     begin = time.monotonic()
     try:
         result = unit.run(min(unit.timeout_s, left))
-    except (Failed, OSError, ValueError, KeyError) as error:
-        what = error if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
+    except Exception as error:  # the next unit may work
+        what = str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
         print(f"{unit.name}: FAILED after {time.monotonic() - begin:.0f} s: {what}", flush=True)
+        ledger.add(FAILED, unit.name, settings, {"why": what})
         return False
     record = ledger.add(unit.kind, unit.name, settings, result)
     print(f"{unit.name}: {time.monotonic() - begin:.0f} s", flush=True)

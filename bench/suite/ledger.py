@@ -2,6 +2,8 @@
 import json
 import pathlib
 
+FAILED = "failed"  # the kind of a record that says why a unit has no figures; it is run again
+
 
 class Ledger:
     """A unit is known by its name and by the settings under which it ran."""
@@ -21,9 +23,10 @@ class Ledger:
                     file.write("\n")
 
     def find(self, unit, settings):
-        """The newest record of the unit, or None."""
+        """The newest record of the unit that has figures, or None."""
         return next((record for record in reversed(self.records)
-                     if record["unit"] == unit and record["settings"] == settings), None)
+                     if record["kind"] != FAILED and record["unit"] == unit and
+                     record["settings"] == settings), None)
 
     def add(self, kind, unit, settings, result):
         record = {"kind": kind, "unit": unit, "settings": settings, "result": result}

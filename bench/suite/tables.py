@@ -84,7 +84,8 @@ def all_lines(records):
     """The newest record of each unit, a table a kind."""
     newest = {}
     for record in records:
-        newest[record["unit"]] = record
+        if record["kind"] in ROWS:
+            newest[record["unit"]] = record
     found = []
     for kind in HEADERS:
         of_kind = [record for record in newest.values() if record["kind"] == kind]
