@@ -28,9 +28,12 @@ SIZES = {
                   "--batch", "8"],
     "digits-mlp": ["--layers", "2", "--width", "32", "--batch", "16"],
 }
-# Norm of the difference over the norm. Of fp32: summed in another order. Of an update: parameters are
-# some 1,000 times as large as a step and rounded to 6e-8 of themselves.
-MOST = {"fp32": 1e-5, "bf16": 1e-2, "update": 1e-3}
+# Norm of the difference over the norm; operators are the same, so that bf16 rounds at the same
+# places. Update: parameters are some 1,000 times as large as a step and rounded to 6e-8 of
+# themselves.
+MOST = {"fp32": 1e-5, "bf16": 1e-5, "update": 1e-3}
+# Smaller products are rounded to bf16 before they are added.
+MOST_OF_SLICES = {"fp32": 1e-5, "bf16": 1e-2}
 
 
 def read_doubles(path: pathlib.Path) -> torch.Tensor:
@@ -139,7 +142,7 @@ def check(checker: Checker, program: str, workload: str, precision: str):
         checker.close(f"{name}, gradient of step {step} from its parameters",
                       gradient(trainer, trainer.pool[step]), gradients[step], most)
         checker.close(f"{name}, gradient of step {step} from the slices of {RANKS} ranks",
-                      slice_gradient(trainer, step), gradients[step], most)
+                      slice_gradient(trainer, step), gradients[step], MOST_OF_SLICES[precision])
     # A check that cannot fail proves nothing.
     wrong = gradient(trainer, trainer.pool[0])
     distance = ((wrong - gradients[-1]).norm() / gradients[-1].norm()).item()

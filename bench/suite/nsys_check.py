@@ -1,7 +1,7 @@
 """Looks for ddpprof's NVTX ranges in a report that `nsys export --type sqlite` wrote.
 
-Source of the schema: Nsight Systems' user guide, "SQLite Schema Reference". A name is in `text`, or in
-StringIds by `textId`; a range's domain is the event of type 75 of the same process and domainId.
+Source of the schema: Nsight Systems' user guide, "SQLite Schema Reference". A name is in `text`, or
+in StringIds by `textId`; a range's domain is the event of type 75 of the same process and domainId.
 """
 import collections
 import sqlite3

@@ -80,8 +80,9 @@ class Process:
         self.name, self.log = name, log
         self.unread, self.fd = b"", None
         with open(log, "wb") as errors:
-            self.process = subprocess.Popen(command, stderr=errors, env=environment(more_environment),
-                                            start_new_session=True, **{"stdout": errors, **descriptors})
+            self.process = subprocess.Popen(
+                command, stderr=errors, env=environment(more_environment), start_new_session=True,
+                **{"stdout": errors, **descriptors})
 
     def read(self, deadline):
         """The next line; `deadline` is of time.monotonic()."""

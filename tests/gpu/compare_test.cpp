@@ -10,7 +10,8 @@ namespace {
 
 Outcome compare(std::vector<std::string> arguments,
                 const std::vector<std::string>& environment = {}) {
-  arguments.insert(arguments.begin(), {program_path("DDPPROF_PROGRAM", DDPPROF_PROGRAM), "compare"});
+  arguments.insert(arguments.begin(),
+                   {program_path("DDPPROF_PROGRAM", DDPPROF_PROGRAM), "compare"});
   return run_program(arguments, environment);
 }
 

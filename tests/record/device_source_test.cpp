@@ -1,5 +1,6 @@
 // What a recorder and its device source say to each other.
 #include "profiler/record/device_source.h"
+
 #include "profiler/record/recorder.h"
 
 #include <algorithm>

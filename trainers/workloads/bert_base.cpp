@@ -14,6 +14,7 @@
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/zeros_like.h>
 #include <torch/nn/modules/embedding.h>
@@ -39,6 +40,12 @@ torch::nn::LayerNorm make_norm(std::int64_t width) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}));
 }
 
+// torch::nn::Linear multiplies and then adds the bias, two operators where the input has three
+// dimensions. Python's nn.Linear is one, which adds while it multiplies.
+at::Tensor apply_linear(const torch::nn::Linear& linear, const at::Tensor& x) {
+  return at::linear(x, linear->weight, linear->bias);
+}
+
 class Layer : public torch::nn::Module {
  public:
   explicit Layer(const Shape& shape)
@@ -57,11 +64,12 @@ class Layer : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& x) {  // (B, T, W)
     const double p = is_training() ? shape_.dropout : 0.0;
     const at::Tensor attended = at::scaled_dot_product_attention(  // (B, H, T, W/H)
-        split(query_->forward(x)), split(key_->forward(x)), split(value_->forward(x)), {}, p);
+        split(apply_linear(query_, x)), split(apply_linear(key_, x)),
+        split(apply_linear(value_, x)), {}, p);
     const at::Tensor joined = attended.transpose(1, 2).reshape(x.sizes());  // (B, T, W)
     const at::Tensor y =
-        attention_norm_->forward(x + at::dropout(output_->forward(joined), p, is_training()));
-    const at::Tensor fed = down_->forward(at::gelu(up_->forward(y)));  // (B, T, W)
+        attention_norm_->forward(x + at::dropout(apply_linear(output_, joined), p, is_training()));
+    const at::Tensor fed = apply_linear(down_, at::gelu(apply_linear(up_, y)));  // (B, T, W)
     return norm_->forward(y + at::dropout(fed, p, is_training()));
   }
 
