@@ -211,8 +211,8 @@ std::string mean_of_ranks(const StrategyDiagnosis& strategy, const PickNs& pick)
   return without_share(sum_ms);
 }
 
-// Where a strategy's hidden part is not known, the parts of all its collectives stand below,
-// without shares: those are sums over collectives, which may overlap.
+// Where a strategy's hidden part is not known, waiting and transfer are those of all its
+// collectives, hidden or not; without shares, since those are sums and collectives may overlap.
 void add_all_reduce_rows(Rows& rows, const Diagnosis& diagnosis) {
   const auto any = [&](const auto& holds) {
     return std::ranges::any_of(diagnosis.strategies, [&](const StrategyDiagnosis& strategy) {
@@ -220,37 +220,31 @@ void add_all_reduce_rows(Rows& rows, const Diagnosis& diagnosis) {
     });
   };
   if (!any([](const auto&) { return true; })) return;
-  const bool with_whole = any([](const auto& a) { return !a.hidden_ns; });
-  const auto add = [&](const std::string& name, const PickNs& pick) {
-    rows.add(name, [&](const auto& s) -> std::string {
+  const auto add = [&](const std::string& name, bool with_share, const PickNs& pick) {
+    rows.add(name, [&, with_share](const auto& s) -> std::string {
       if (!s.all_reduce) return "";
       const auto ns = pick(*s.all_reduce);
       const auto ms = mean_ms(ns, s.all_reduce->steps_count);
-      if (!ns || s.all_reduce->total_ns == 0) return without_share(ms);
+      if (!with_share || !ns || s.all_reduce->total_ns == 0) return without_share(ms);
       const double share = static_cast<double>(*ns) / static_cast<double>(s.all_reduce->total_ns);
       return fmt::format("{} {:>6}", number_text(ms), share_text(share));
     });
   };
-  const auto add_whole = [&](const PickNs& pick) {
-    if (!with_whole) return;
-    rows.add("  hidden or not", [&](const auto& s) -> std::string {
-      if (!s.all_reduce) return "";
-      return without_share(mean_ms(pick(*s.all_reduce), s.all_reduce->steps_count));
-    });
-  };
-  const PickNs exposed_wait = [](const auto& a) { return a.exposed_wait_ns; };
+  const bool is_split = !any([](const auto& a) { return !a.hidden_ns; });
   const PickNs wait = [](const auto& a) { return a.wait_ns; };
+  const PickNs exposed_wait = [](const auto& a) { return a.exposed_wait_ns; };
   rows.title("gradient all-reduce in flight, mean ms and share");
-  add("hidden behind compute", [](const auto& a) { return a.hidden_ns; });
-  add("exposed: last rank waits", exposed_wait);
-  add_whole(wait);
-  add("exposed: transfer", [](const auto& a) { return a.exposed_transfer_ns; });
-  add_whole([](const auto& a) { return a.transfer_ns; });
-  add("sum", [](const auto& a) { return a.total_ns; });
+  add("hidden behind compute", true, [](const auto& a) { return a.hidden_ns; });
+  if (is_split) {
+    add("exposed: last rank waits", true, exposed_wait);
+    add("exposed: transfer", true, [](const auto& a) { return a.exposed_transfer_ns; });
+  } else {
+    add("last rank waits", false, wait);
+    add("transfer", false, [](const auto& a) { return a.transfer_ns; });
+  }
+  add(is_split ? "sum" : "in flight", true, [](const auto& a) { return a.total_ns; });
   rows.add("waiting, mean of all ranks",
-           [&](const auto& s) { return mean_of_ranks(s, exposed_wait); });
-  if (!with_whole) return;
-  rows.add("  hidden or not", [&](const auto& s) { return mean_of_ranks(s, wait); });
+           [&](const auto& s) { return mean_of_ranks(s, is_split ? exposed_wait : wait); });
 }
 
 // Why there are dashes; empty where there are none of this kind.

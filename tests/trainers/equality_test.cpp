@@ -18,6 +18,7 @@ TEST_P(Equality, StrategiesComputeTheSameGradientsAtEveryStep) {
   const Dump single("single", 1, which_);
   for (const int devices : {2, 3}) {
     expect_equal(single, "dp", devices, which_);
+    expect_equal(single, "dp", devices, which_, {"--dp-threads", "pool"});
     expect_equal(single, "ddp", devices, which_);
   }
 }

@@ -179,6 +179,17 @@ TEST(DpTrace, HasTheReplicasThreadsAndItsOwnPhases) {
   EXPECT_EQ(trace.threads.size(), 1U + 2 * 2 * kRecordedSteps);
 }
 
+TEST(DpTrace, OfAPoolHasOneThreadAReplica) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "dp.json.gz";
+  TrainerProcess process(
+      small_bert({"--strategy", "dp", "--dp-threads", "pool", "--trace", path.string()}));
+  ASSERT_EQ(process.wait(), 0) << process.error();
+  const Trace trace = read_trace(path);
+  expect_sound_steps(trace);
+  EXPECT_EQ(trace.threads.size(), 1U + 2);
+}
+
 TEST(SingleTrace, IsOneThreadThatComputes) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "single.json.gz";

@@ -40,12 +40,8 @@ const TrainerKind kTrainerKind = {
 
 std::vector<std::string> check_libraries() { return {}; }
 
-std::vector<at::Device> open_devices(const TrainOptions& options, const DeviceSlice& slice,
+std::vector<at::Device> open_devices(const TrainOptions& /*options*/, const DeviceSlice& slice,
                                      const LauncherEnvironment& /*place*/) {
-  if (!options.devices.empty()) {
-    throw UsageError("--devices", "names GPUs, and this trainer has none",
-                     "ddpprof-train-cuda is the one for GPUs");
-  }
   return std::vector<at::Device>(static_cast<std::size_t>(slice.count), at::Device(at::kCPU));
 }
 
