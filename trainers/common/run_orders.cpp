@@ -32,6 +32,7 @@ class Progress {
 
 RanMessage obey(RunContext& context, ControlChannel& control, const RunOrder& order) {
   Progress progress(control, "steps", order.discarded + order.steps);
+  StepClock clock(context.strategy.device(), order.steps + 1);
   for (std::int64_t i = 0; i < order.discarded; ++i) {
     context.loop.run_step();
     progress.show(i + 1, now_ns());
@@ -39,7 +40,6 @@ RanMessage obey(RunContext& context, ControlChannel& control, const RunOrder& or
   if (order.record) {
     start_recording(context, order.visit);
   }
-  StepClock clock(context.strategy.device(), order.steps + 1);
   clock.mark();
   for (std::int64_t i = 0; i < order.steps; ++i) {
     context.loop.run_step();
