@@ -31,6 +31,15 @@ struct Given {
   bool no_broadcast_buffers = false;
 };
 
+std::string footer() {
+  std::string text(embedded::train_help_footer);
+  constexpr std::string_view kMark = "{program}";
+  for (auto at = text.find(kMark); at != std::string::npos; at = text.find(kMark)) {
+    text.replace(at, kMark.size(), kTrainerKind.program);
+  }
+  return text;
+}
+
 void add_training_options(CLI::App& app, TrainOptions& options, Given& given) {
   WorkloadOptions& workload = options.workload_options;
   constexpr const char* kGroup = "What is trained";
@@ -84,10 +93,11 @@ void add_parallel_options(CLI::App& app, TrainOptions& options, Given& given) {
   app.add_option("--dp-threads", given.dp_threads,
                  "Replicas run on fresh threads every time, as PyTorch's do, or on a pool")
       ->group(kDp);
-  app.add_option("--dp-autocast", given.dp_autocast,
-                 "Replicas autocast to the caller's type, or as PyTorch's threads do (fp16 on a "
-                 "GPU)")
-      ->group(kDp);
+  if (!kTrainerKind.devices_are_threads) {
+    app.add_option("--dp-autocast", given.dp_autocast,
+                   "Replicas compute in the caller's type, or, as PyTorch's threads do, in fp16")
+        ->group(kDp);
+  }
 
   ReducerOptions& reducer = options.reducer;
   constexpr const char* kDdp = "DistributedDataParallel";
@@ -230,7 +240,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
       "Trains one workload on one device, by DataParallel or by "
       "DistributedDataParallel, and records where the time of its steps goes.",
       std::string(kTrainerKind.program));
-  app.footer(std::string(embedded::train_help_footer));
+  app.footer(footer());
   bool show_version = false;
   app.add_flag("--version", show_version, "Print the version and leave");
   add_training_options(app, line.options, given);

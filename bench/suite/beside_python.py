@@ -72,7 +72,7 @@ def why_not_twin(suite, mode):
 def run_twin(suite, mode, batch, timeout_s):
     """A batch of twin-single, twin-ddp or twin-dp."""
     stem = f"twin-{mode}-{batch}"
-    more = PYTORCH_AUTOCAST if mode == "dp" else []
+    more = [*PYTORCH_AUTOCAST, "--workers", str(suite.gpus)] if mode == "dp" else []
     sides = [trainer_side(suite, "C++", mode, batch, stem, more),
              twin_side(suite, "Python", mode, batch, stem)]
     return measure(suite, sides, suite.rounds, timeout_s, {"C++": "Python"})

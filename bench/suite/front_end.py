@@ -109,4 +109,6 @@ def run_nsys(suite, timeout_s):
                 max(30, timeout_s - seconds), variables)
     found = nsys_check.check(database, suite.gpus)
     database.unlink()  # large, and made again by nsys export
+    if not found["is_fine"]:
+        raise Failed(f"ranges are missing: {found['processes']}")
     return {**found, "wall_seconds": seconds, "report": str(report)}

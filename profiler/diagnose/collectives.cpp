@@ -45,14 +45,18 @@ Clock find_clock(const Run& run) {
   return run.ranks.size() <= 1 || same_boot || measured ? Clock::common : Clock::separate;
 }
 
+// Two ranks' clocks may be as far apart as one is from the job's; and the times of both ranks'
+// devices from their own clocks, in opposite directions.
 std::int64_t find_uncertainty(const Run& run) {
-  std::int64_t largest = 0;
-  if (run.ranks.size() > 1) {
-    for (const Trace& trace : run.ranks) {
-      largest = std::max(largest, trace.info.clock_uncertainty_ns.value_or(0));
-    }
+  std::int64_t of_clocks = 0, of_devices = 0, of_other_devices = 0;
+  if (run.ranks.size() <= 1) return 0;
+  for (const Trace& trace : run.ranks) {
+    of_clocks = std::max(of_clocks, trace.info.clock_uncertainty_ns.value_or(0));
+    const std::int64_t of_device = trace.info.device_clock_uncertainty_ns.value_or(0);
+    of_other_devices = std::max(of_other_devices, std::min(of_devices, of_device));
+    of_devices = std::max(of_devices, of_device);
   }
-  return largest;
+  return of_clocks + of_devices + of_other_devices;
 }
 
 bool is_symmetric(CollectiveKind kind) {

@@ -26,15 +26,16 @@ std::vector<Issue> merge_issues(const Run& run, const std::vector<Issue>& found)
   return merged;
 }
 
-// The largest of all ranks; absent when one of them does not tell. Ranks of one boot share a clock,
-// but their devices' times may be put on it with an uncertainty of their own.
+// The largest of all ranks; absent when one of them does not tell. Ranks of one boot share a clock;
+// that of the devices' times against it comes on top.
 std::optional<std::int64_t> find_clock_uncertainty(const Run& run) {
   std::int64_t largest = 0;
   const std::string& boot_id = run.ranks.front().info.boot_id;
   for (const Trace& trace : run.ranks) {
     const bool shares_clock = !boot_id.empty() && trace.info.boot_id == boot_id;
     if (!shares_clock && !trace.info.clock_uncertainty_ns) return std::nullopt;
-    largest = std::max(largest, trace.info.clock_uncertainty_ns.value_or(0));
+    const std::int64_t of_clock = shares_clock ? 0 : *trace.info.clock_uncertainty_ns;
+    largest = std::max(largest, of_clock + trace.info.device_clock_uncertainty_ns.value_or(0));
   }
   return largest;
 }

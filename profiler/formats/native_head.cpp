@@ -38,6 +38,9 @@ void write_info(JsonWriter& json, const TraceInfo& info) {
   write_clock(json, "clock_begin", info.clock_begin);
   write_clock(json, "clock_end", info.clock_end);
   json.member("clock_uncertainty_ns", info.clock_uncertainty_ns);
+  if (info.device_clock_uncertainty_ns) {
+    json.member("device_clock_uncertainty_ns", info.device_clock_uncertainty_ns);
+  }
   json.new_line();
   json.key("devices");
   write_devices(json, info.devices);
@@ -67,6 +70,7 @@ void read_info(const JsonObject& json, TraceInfo& info) {
   info.clock_begin = read_clock(json.object("clock_begin"));
   info.clock_end = read_clock(json.object("clock_end"));
   json.read("clock_uncertainty_ns", info.clock_uncertainty_ns);
+  json.read("device_clock_uncertainty_ns", info.device_clock_uncertainty_ns);
   info.devices = read_devices(json.objects("devices"));
   json.read("devices_are_threads", info.devices_are_threads);
   json.read("peak_memory_bytes", info.peak_memory_bytes);

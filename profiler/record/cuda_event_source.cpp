@@ -38,6 +38,7 @@ class CudaEventSource : public DeviceSource {
   explicit CudaEventSource(std::span<const std::int32_t> ordinals) {
     for (std::size_t i = 0; i < ordinals.size(); ++i) {
       devices_.push_back(std::make_unique<DeviceEvents>(ordinals[i], static_cast<std::int32_t>(i)));
+      devices_.back()->pin();
     }
   }
 
@@ -49,10 +50,12 @@ class CudaEventSource : public DeviceSource {
     is_on_ = true;
   }
 
+  // What ends later than this has no time and is dropped.
   void stop() noexcept override {
     is_on_ = false;
-    for (const auto& device : devices_) device->resolve(phases_, uncertainty_ns_);
+    ++recording_;  // ends of scopes that are open now are none of the next recording
     const std::lock_guard lock(mutex_);
+    for (const auto& device : devices_) device->resolve(phases_, uncertainty_ns_);
     for (const auto& [index, events] : open_collectives_) {
       const std::vector<std::int64_t>& times_ns = devices_[events.device]->times_ns();
       if (events.ready >= times_ns.size() || events.end >= times_ns.size()) continue;
@@ -67,7 +70,7 @@ class CudaEventSource : public DeviceSource {
 
   void collect(Trace& trace) noexcept override {
     trace.device_phases = std::exchange(phases_, {});
-    if (uncertainty_ns_ > 0) trace.info.clock_uncertainty_ns = uncertainty_ns_;
+    if (uncertainty_ns_ > 0) trace.info.device_clock_uncertainty_ns = uncertainty_ns_;
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       const std::string& error = devices_[i]->error();
       if (error.empty()) continue;
@@ -113,7 +116,9 @@ class CudaEventSource : public DeviceSource {
   void end_scope() noexcept override {
     ranges_.end();
     OpenScopes& open = open_scopes;
-    if (open.recording != recording_ || open.depth == 0 || --open.depth >= kMaxDepth) return;
+    if (open.recording != recording_ || open.depth == 0) return;
+    --open.depth;
+    if (open.depth >= kMaxDepth) return;
     on_each(open.where[open.depth], [](DeviceEvents& device) { device.pop(); });
   }
 

@@ -12,6 +12,8 @@ namespace ddpprof {
 namespace {
 
 constexpr int kReferenceTries = 8;
+// Between two references that are to tell a rate.
+constexpr double kLeastBaselineNs = 1e9;
 
 // In scope = the calling thread's current device is this one.
 class DeviceScope {
@@ -37,6 +39,7 @@ DeviceEvents::~DeviceEvents() {
   for (const auto* events : {&mark_events_, &time_events_, &reference_events_, &free_}) {
     for (CUevent_st* event : *events) cudaEventDestroy(event);
   }
+  if (pin_.event != nullptr) cudaEventDestroy(pin_.event);
 }
 
 bool DeviceEvents::failed(int code, const char* call) noexcept {
@@ -86,35 +89,38 @@ CUevent_st* DeviceEvents::record(CUstream_st* stream) noexcept {
   return event;
 }
 
-void DeviceEvents::mark() noexcept {
+// `change` moves the marks and returns whether there is a new one.
+template <typename Change>
+void DeviceEvents::mark_after(const Change& change) noexcept {
+  const std::lock_guard lock(mutex_);
   if (!error_.empty()) return;
-  CUevent_st* const event = record(nullptr);
-  if (event != nullptr) mark_events_.push_back(event);
+  try {
+    if (!change(marks_)) return;
+    CUevent_st* const event = record(nullptr);
+    if (event != nullptr) mark_events_.push_back(event);
+  } catch (const std::bad_alloc&) {
+    error_ = "memory";
+  }
 }
 
 void DeviceEvents::begin_step(std::int64_t index) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (marks_.begin_step(index)) mark();
+  mark_after([index](PhaseMarks& marks) { return marks.begin_step(index); });
 }
 
 void DeviceEvents::end_step() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (marks_.end_step()) mark();
+  mark_after([](PhaseMarks& marks) { return marks.end_step(); });
 }
 
 void DeviceEvents::push(Phase phase) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (marks_.push(phase)) mark();
+  mark_after([phase](PhaseMarks& marks) { return marks.push(phase); });
 }
 
 void DeviceEvents::pop() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (marks_.pop()) mark();
+  mark_after([](PhaseMarks& marks) { return marks.pop(); });
 }
 
 void DeviceEvents::change(Phase phase) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (marks_.change(phase)) mark();
+  mark_after([phase](PhaseMarks& marks) { return marks.change(phase); });
 }
 
 std::size_t DeviceEvents::record_time(CUstream_st* stream) noexcept {
@@ -122,7 +128,12 @@ std::size_t DeviceEvents::record_time(CUstream_st* stream) noexcept {
   if (!error_.empty()) return kNone;
   CUevent_st* const event = record(stream);
   if (event == nullptr) return kNone;
-  time_events_.push_back(event);
+  try {
+    time_events_.push_back(event);
+  } catch (const std::bad_alloc&) {
+    error_ = "memory";
+    return kNone;
+  }
   return time_events_.size() - 1;
 }
 
@@ -147,10 +158,36 @@ DeviceEvents::Reference DeviceEvents::find_reference() {
   return best;
 }
 
-// From event to event: a difference of milliseconds in 32 bits is exact to the nanosecond, one of
-// seconds is not.
+void DeviceEvents::pin() noexcept {
+  const DeviceScope device(ordinal_);
+  const std::lock_guard lock(mutex_);
+  try {
+    if (failed(cudaDeviceSynchronize(), "cudaDeviceSynchronize")) return;
+    pin_ = find_reference();
+    std::erase(reference_events_, pin_.event);
+  } catch (const std::bad_alloc&) {
+    error_ = "memory";
+  }
+}
+
+DeviceEvents::Rate DeviceEvents::find_rate(const Reference& reference) {
+  if (pin_.event == nullptr) return {};
+  float device_ms = 0;
+  if (failed(cudaEventElapsedTime(&device_ms, pin_.event, reference.event),
+             "cudaEventElapsedTime")) {
+    return {};
+  }
+  const auto host_ns = static_cast<double>(reference.time_ns - pin_.time_ns);
+  const double device_ns = static_cast<double>(device_ms) * 1e6;
+  if (host_ns < kLeastBaselineNs || !(device_ns > 0)) return {};
+  return {.value = host_ns / device_ns,
+          .error = static_cast<double>(pin_.uncertainty_ns + reference.uncertainty_ns) / host_ns};
+}
+
+// From event to event: a 32-bit difference of milliseconds is good to some nanoseconds, one of
+// seconds is not. Events themselves resolve about 0.5 us (CUDA runtime API, cudaEventElapsedTime).
 std::vector<std::int64_t> DeviceEvents::date(const std::vector<CUevent_st*>& events,
-                                             const Reference& reference) {
+                                             const Reference& reference, double rate) {
   std::vector<std::int64_t> times_ns;
   for (CUevent_st* event : events) {
     const bool is_first = times_ns.empty();
@@ -160,7 +197,7 @@ std::vector<std::int64_t> DeviceEvents::date(const std::vector<CUevent_st*>& eve
                "cudaEventElapsedTime")) {
       return {};
     }
-    const auto ns = static_cast<std::int64_t>(std::llround(static_cast<double>(ms) * 1e6));
+    const auto ns = static_cast<std::int64_t>(std::llround(static_cast<double>(ms) * 1e6 * rate));
     times_ns.push_back(is_first ? reference.time_ns - ns : times_ns.back() + ns);
   }
   return times_ns;
@@ -175,11 +212,17 @@ void DeviceEvents::resolve(std::vector<DevicePhase>& phases,
   try {
     const Reference reference = error_.empty() ? find_reference() : Reference{};
     if (error_.empty() && reference.event != nullptr) {
-      const auto mark_times_ns = date(mark_events_, reference);
-      times_ns_ = date(time_events_, reference);
+      const Rate rate = find_rate(reference);
+      const auto mark_times_ns = date(mark_events_, reference, rate.value);
+      times_ns_ = date(time_events_, reference, rate.value);
       const auto found = to_device_phases(marks_.marks(), mark_times_ns, position_);
       phases.insert(phases.end(), found.begin(), found.end());
-      uncertainty_ns = std::max(uncertainty_ns, reference.uncertainty_ns);
+      const std::int64_t length_ns =
+          mark_times_ns.empty() ? 0 : reference.time_ns - mark_times_ns.front();
+      uncertainty_ns =
+          std::max(uncertainty_ns,
+                   reference.uncertainty_ns +
+                       static_cast<std::int64_t>(rate.error * static_cast<double>(length_ns)));
     }
     for (auto* events : {&mark_events_, &time_events_, &reference_events_}) {
       free_.insert(free_.end(), events->begin(), events->end());

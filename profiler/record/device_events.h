@@ -28,6 +28,10 @@ class DeviceEvents {
   DeviceEvents(const DeviceEvents&) = delete;
   DeviceEvents& operator=(const DeviceEvents&) = delete;
 
+  // Waits for the device and ties its clock to the host's, so that resolve() can tell how fast one
+  // runs against the other. Without it the device's is taken at its word.
+  void pin() noexcept;
+
   // Makes `count` events ahead of time.
   void reserve(std::size_t count) noexcept;
 
@@ -43,8 +47,9 @@ class DeviceEvents {
   std::size_t record_time(CUstream_st* stream) noexcept;
 
   // Waits for the device, dates everything recorded since the last call, appends the stretches to
-  // `phases`, and gives the events back. `uncertainty_ns` is raised to that of this device's clock
-  // against the host's: half the time in which the reference event was recorded and reached.
+  // `phases`, and gives the events back. `uncertainty_ns` is raised to that of these times against
+  // the host's clock: half the time in which the reference event was recorded and reached, and what
+  // the two references leave open of the rate.
   void resolve(std::vector<DevicePhase>& phases, std::int64_t& uncertainty_ns) noexcept;
   // Of the last resolve(), by number. Shape: as many as record_time() gave numbers.
   const std::vector<std::int64_t>& times_ns() const { return times_ns_; }
@@ -54,7 +59,8 @@ class DeviceEvents {
  private:
   CUevent_st* take_event() noexcept;
   CUevent_st* record(CUstream_st* stream) noexcept;
-  void mark() noexcept;
+  template <typename Change>
+  void mark_after(const Change& change) noexcept;
   bool failed(int code, const char* call) noexcept;
   struct Reference {
     CUevent_st* event = nullptr;
@@ -62,8 +68,14 @@ class DeviceEvents {
     std::int64_t uncertainty_ns = 0;
   };
   Reference find_reference();
-  std::vector<std::int64_t> date(const std::vector<CUevent_st*>& events,
-                                 const Reference& reference);
+  // Host nanoseconds a device nanosecond, and how wrong that may be.
+  struct Rate {
+    double value = 1;
+    double error = 0;
+  };
+  Rate find_rate(const Reference& reference);
+  std::vector<std::int64_t> date(const std::vector<CUevent_st*>& events, const Reference& reference,
+                                 double rate);
 
   const std::int32_t ordinal_, position_;
   std::mutex mutex_;
@@ -73,6 +85,7 @@ class DeviceEvents {
   std::vector<CUevent_st*> reference_events_;
   std::vector<CUevent_st*> free_;
   std::vector<std::int64_t> times_ns_;
+  Reference pin_;
   std::string error_;
 };
 

@@ -1,5 +1,7 @@
 #include "profiler/record/nvtx_ranges.h"
 
+#include <string>
+
 #include <nvtx3/nvToolsExt.h>
 
 namespace ddpprof {
@@ -26,7 +28,7 @@ NvtxRanges::NvtxRanges() noexcept : domain_(nvtxDomainCreateA("ddpprof")) {
   if (domain_ == nullptr) return;
   for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) {
     nvtxDomainNameCategoryA(domain_, category_of(static_cast<Phase>(phase)),
-                            kPhaseNames[phase].data());
+                            std::string(kPhaseNames[phase]).c_str());
   }
 }
 

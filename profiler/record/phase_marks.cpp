@@ -54,6 +54,7 @@ bool PhaseMarks::change(Phase phase) {
 
 void PhaseMarks::clear() {
   marks_.clear();
+  depth_ = 0;
   in_step_ = false;
 }
 

@@ -41,6 +41,7 @@ class PhaseMarks {
 
   const std::vector<PhaseMark>& marks() const { return marks_; }
   void reserve(std::size_t count) { marks_.reserve(count); }
+  // Forgets the markers and the scopes that are open.
   void clear();
 
  private:

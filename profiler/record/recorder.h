@@ -93,7 +93,8 @@ class Recorder {
 
   // Threads: any. `ready` and `end` are taken now, on the host's clock or, with a device source, on
   // the device's: ready when what its main stream holds is done, ended when what `stream` (a
-  // cudaStream_t) holds is. May end after stop(), but not after take().
+  // cudaStream_t) holds is. May end after stop(), but not after take(); with a device source what
+  // ends after stop() is dropped and counted.
   CollectiveHandle begin_collective(const CollectiveStart& start) noexcept;
   void end_collective(CollectiveHandle handle, void* stream = nullptr) noexcept;
 

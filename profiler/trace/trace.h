@@ -156,8 +156,8 @@ struct ClockPair {
 struct Device {
   std::string name;
   std::int64_t memory_bytes = 0;
-  // Its number on the machine, as the job sees it: rank 1 of ddp may drive GPU 1 alone. Absent:
-  // unknown; threads have none.
+  // Its number among the GPUs that CUDA shows this process, so after CUDA_VISIBLE_DEVICES: rank 1
+  // of ddp may drive number 1 alone. Absent: unknown; threads have none.
   std::optional<std::int32_t> number = {};
 
   bool operator==(const Device&) const = default;
@@ -172,7 +172,11 @@ struct TraceInfo {
   // The kernel's boot id: traces that share it share CLOCK_MONOTONIC. Empty: unknown.
   std::string boot_id;
   ClockPair clock_begin, clock_end;
-  std::optional<std::int64_t> clock_uncertainty_ns;  // absent: never measured
+  // Of this rank's clock against the job's. Absent: never measured.
+  std::optional<std::int64_t> clock_uncertainty_ns;
+  // Of the devices' times against this host's clock. Absent: the host's own times, or the source
+  // does not tell.
+  std::optional<std::int64_t> device_clock_uncertainty_ns;
   // The devices this process drives, in replica order.
   std::vector<Device> devices;
   // CPU recording: devices are host threads; `work` and `calls` are empty.

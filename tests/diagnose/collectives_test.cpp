@@ -154,6 +154,16 @@ TEST(Collectives, AcrossHostsUseTheClockWhoseUncertaintyWasMeasured) {
   EXPECT_TRUE(matched.issues.empty());
 }
 
+TEST(Collectives, OfDevicesErrByBothTheirTimesButHaveNoCommonClockForThat) {
+  auto run = ranks({draw({collectives("######")}), draw({collectives("..##....")})});
+  run.ranks[0].info.device_clock_uncertainty_ns = 10;
+  run.ranks[1].info.device_clock_uncertainty_ns = 30;
+  EXPECT_EQ(match_collectives(run).uncertainty_ns, 40);
+  EXPECT_EQ(count_of(match_collectives(run).issues, "no-common-clock"), 0) << "one boot";
+  run.ranks[1].info.boot_id = "another boot";
+  EXPECT_EQ(count_of(match_collectives(run).issues, "no-common-clock"), 1);
+}
+
 TEST(Collectives, KnowNoWaitWhenARankIsMissing) {
   auto run = ranks({draw({collectives("####")}), draw({collectives("..##")})});
   run.ranks.pop_back();

@@ -127,12 +127,12 @@ TEST(Diagnose, AddsUpWhatTheRanksSayOfThemselves) {
   EXPECT_EQ(ddp.peak_memory_bytes, (std::vector<std::optional<std::int64_t>>{100, 101}));
   EXPECT_EQ(ddp.issues, (std::vector<Issue>{{"clock-jump", "the clock jumped", 4}}));
   EXPECT_EQ(ddp.ddp_logging_numbers.at("world_size"), 2);
-  EXPECT_EQ(ddp.clock_uncertainty_ns, 9) << "of the devices' times, on one clock";
-  traces[0].info.clock_uncertainty_ns.reset();
-  traces[1].info.clock_uncertainty_ns.reset();
-  EXPECT_EQ(diagnose(input).strategies[1].clock_uncertainty_ns, 0)
-      << "ranks of one boot share a clock";
+  EXPECT_EQ(ddp.clock_uncertainty_ns, 0) << "ranks of one boot share a clock";
+  traces[0].info.device_clock_uncertainty_ns = 20;
+  EXPECT_EQ(diagnose(input).strategies[1].clock_uncertainty_ns, 20) << "of its device's times";
   for (Trace& trace : traces) trace.info.boot_id.clear();
+  EXPECT_EQ(diagnose(input).strategies[1].clock_uncertainty_ns, 25);
+  traces[1].info.clock_uncertainty_ns.reset();
   EXPECT_EQ(diagnose(input).strategies[1].clock_uncertainty_ns, std::nullopt);
 }
 

@@ -70,6 +70,7 @@ TraceInfo random_info(Random& random) {
   info.clock_begin = random_clock(random);
   info.clock_end = random_clock(random);
   info.clock_uncertainty_ns = maybe<std::int64_t>(random, random_integer);
+  info.device_clock_uncertainty_ns = maybe<std::int64_t>(random, random_integer);
   info.devices = random_devices(random);
   info.devices_are_threads = random_bool(random);
   info.dropped_records = random_integer(random);

@@ -1,4 +1,6 @@
 // `ddpprof compare` on GPUs, from the command line to the report.
+#include "profiler/formats/file.h"
+#include "profiler/formats/native.h"
 #include "tests/gpu/gpus.h"
 #include "tests/tools/program.h"
 
@@ -66,6 +68,44 @@ TEST(GpuCompare, NamesTheVariableThatHidesGpus) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("--gpus " + arguments[1]), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << outcome.err;
+}
+
+// The launcher ends the rank that waits in NCCL: its own watchdog takes a minute.
+TEST(GpuCompare, EndsSoonWhenARankDies) {
+  if (ranks_count() < 2) GTEST_SKIP() << "takes two GPUs";
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = short_run(folder.path() / "run");
+  arguments.insert(arguments.end(), {"--strategies", "ddp", "--fault", "die-in-warmup:1"});
+  const Outcome outcome = compare(arguments);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("ddp rank 1: "), std::string::npos) << outcome.err;
+  EXPECT_LT(outcome.seconds, 40);
+  EXPECT_EQ(processes_with((folder.path() / "run").string()), 0);
+}
+
+TEST(GpuCompare, NamesRanksThatHang) {
+  if (ranks_count() < 2) GTEST_SKIP() << "takes two GPUs";
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = short_run(folder.path() / "run");
+  arguments.insert(arguments.end(),
+                   {"--strategies", "ddp", "--fault", "hang-in-warmup:1", "--timeout", "8"});
+  const Outcome outcome = compare(arguments);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("no sign of life"), std::string::npos) << outcome.err;
+  EXPECT_LT(outcome.seconds, 60);
+}
+
+// As torch.nn.DataParallel: nothing to scatter to, nothing to copy.
+TEST(GpuTrainer, DpOnOneDeviceCallsTheModelItself) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "dp.json.gz";
+  TrainerProcess process(
+      {"--strategy", "dp", "--workers", "1", "--steps", "8", "--trace", path.string()});
+  ASSERT_EQ(process.wait(), 0) << process.error();
+  const Trace trace = read_native(read_file(path), path.string());
+  EXPECT_EQ(trace.info.counts.at("replicate"), 0);
+  EXPECT_EQ(trace.info.counts.at("gather"), 0);
+  EXPECT_GT(trace.info.counts.at("forward"), 0);
 }
 
 TEST(GpuTrainer, RefusesAGpuThatIsNotThere) {

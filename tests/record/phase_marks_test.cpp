@@ -82,6 +82,9 @@ TEST(PhaseMarks, AStepWithoutAnEndIsLeftOut) {
   EXPECT_EQ(phases_of(marks), std::vector{phase(0, 10, 0, Phase::other)});
   marks.clear();
   EXPECT_EQ(phases_of(marks), std::vector<DevicePhase>{});
+  marks.begin_step(2);
+  EXPECT_EQ(marks.marks().front().phase, Phase::other) << "the open scope is forgotten, too";
+  EXPECT_FALSE(marks.pop());
 }
 
 TEST(PhaseMarks, DeepScopesKeepThePhase) {

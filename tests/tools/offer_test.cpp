@@ -2,6 +2,8 @@
 
 #include "tests/tools/script_folder.h"
 
+#include <fstream>
+
 #include <fmt/format.h>
 
 namespace ddpprof {
@@ -23,6 +25,7 @@ class FindOffer : public test::ScriptFolder {
     }
     return find_offer(options, {.program_folder = folder_,
                                 .driver_folder = folder_ / "gpus",
+                                .guest_device = folder_ / "dxg",
                                 .visible_devices = "0,1",
                                 .on_probe = [this] { ++probes_count_; }});
   }
@@ -55,6 +58,16 @@ TEST_F(FindOffer, StartsNothingWithoutADriver) {
   EXPECT_FALSE(offer.probe || offer.probe_error);
   EXPECT_FALSE(was_started());
   EXPECT_EQ(probes_count_, 0);
+}
+
+TEST_F(FindOffer, BelievesTheTrainerWhereTheDriverIsWindows) {
+  build_trainer();
+  std::ofstream(folder_ / "dxg") << "";
+  const Offer offer = find_offer({}, {.program_folder = folder_,
+                                      .driver_folder = folder_ / "gpus",
+                                      .guest_device = folder_ / "dxg"});
+  EXPECT_EQ(offer.gpus, 2);
+  EXPECT_EQ(offer.probe, kTwo);
 }
 
 TEST_F(FindOffer, StartsNothingForARunOnTheCpu) {

@@ -50,7 +50,6 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"Sequence", {"--workload", "bert-base", "--seq", "600"}, "--seq 600: ", "128"},
         Mistake{"NoSuchSetting", {"--seq", "16"}, "--seq: ", "leave it out"},
         Mistake{"DpThreads", {"--dp-threads", "many"}, "--dp-threads many: ", "fresh or pool"},
-        Mistake{"DpAutocast", {"--dp-autocast", "fp8"}, "--dp-autocast fp8: ", "caller or pytorch"},
         Mistake{"NoGpus", {"--devices", "0,1"}, "command line: ", "--help"},
         Mistake{"NoRank", {"--strategy", "ddp"}, "WORLD_SIZE: ", "torchrun"},
         Mistake{"Fault", {"--fault", "flood"}, "--fault flood: ", "sum-gradients"},
@@ -68,6 +67,8 @@ TEST(CommandLine, HelpIsAManual) {
        {"--strategy", "--gradient-as-bucket-view", "Examples:", "torchrun", "Exit codes:"}) {
     EXPECT_NE(process.output().find(word), std::string::npos) << word;
   }
+  EXPECT_NE(process.output().find("\n  ddpprof-train --strategy dp"), std::string::npos);
+  EXPECT_EQ(process.output().find("{program}"), std::string::npos);
   EXPECT_EQ(process.error(), "");
 }
 

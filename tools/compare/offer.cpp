@@ -19,7 +19,7 @@ std::optional<std::string> version_of(const Probe& probe, const std::string& nam
 void describe_gpus(const Probe& probe, std::int64_t used, MachineInfo& machine) {
   const auto count = std::min(static_cast<std::size_t>(used), probe.devices.size());
   for (std::size_t i = 0; i < count; ++i) machine.devices.push_back(probe.devices[i].device);
-  if (!probe.link.empty()) machine.link = probe.link;
+  if (used > 1 && !probe.link.empty()) machine.link = probe.link;
   machine.driver = version_of(probe, "driver");
   machine.cuda = version_of(probe, "cuda");
   machine.nccl = version_of(probe, "nccl");
@@ -42,10 +42,14 @@ Offer find_offer(const CompareOptions& options, const OfferSources& sources) {
   const std::filesystem::path trainer = sources.program_folder / kCudaTrainer;
   offer.has_cuda_trainer = std::filesystem::exists(trainer);
   offer.visible_devices = sources.visible_devices;
-  if (offer.gpus == 0 || !offer.has_cuda_trainer || !may_take_gpus(options)) return offer;
+  const bool is_guest = offer.gpus == 0 && std::filesystem::exists(sources.guest_device);
+  if (!(offer.gpus > 0 || is_guest) || !offer.has_cuda_trainer || !may_take_gpus(options)) {
+    return offer;
+  }
   sources.on_probe();
   try {
     offer.probe = probe_gpus(trainer, sources.probe_limit);
+    if (is_guest) offer.gpus = static_cast<std::int64_t>(offer.probe->devices.size());
   } catch (const Error& error) {
     offer.probe_error = error;
   }

@@ -18,6 +18,8 @@ inline constexpr const char* kCudaTrainer = "ddpprof-train-cuda";
 struct OfferSources {
   std::filesystem::path program_folder;  // where ddpprof and its trainers lie
   std::filesystem::path driver_folder = "/proc/driver/nvidia/gpus";
+  // Windows' GPUs in WSL 2, where the driver has no such folder.
+  std::filesystem::path guest_device = "/dev/dxg";
   std::optional<std::string> visible_devices = {};  // CUDA_VISIBLE_DEVICES
   std::chrono::milliseconds probe_limit{60'000};
   std::function<void()> on_probe = [] {};  // it takes seconds where there are many GPUs

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <c10/util/Exception.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/debug.h>
@@ -72,6 +73,15 @@ void wait_for_all(c10d::Store& store, const LauncherEnvironment& place, double t
   }
 }
 
+constexpr const char* kNcclHint =
+    "NCCL_DEBUG=WARN makes NCCL say more; in a container, look at the size of /dev/shm";
+
+// Without the C++ stack trace that PyTorch's errors carry.
+std::string text_of(const std::exception& exception) {
+  const auto* error = dynamic_cast<const c10::Error*>(&exception);
+  return error == nullptr ? exception.what() : error->what_without_backtrace();
+}
+
 // NCCL's messages have their point after "Last error:", all others in the first line.
 std::string essence(const std::string& text) {
   const std::string mark = "Last error:\n";
@@ -87,9 +97,8 @@ c10::intrusive_ptr<c10d::Backend> connect(const c10::intrusive_ptr<c10d::Store>&
     return make_backend(store, place, device, to_milliseconds(timeout_s));
   } catch (const std::exception& error) {
     throw Error("rank " + std::to_string(place.rank),
-                "cannot reach the other ranks: " + essence(error.what()),
-                device.is_cuda() ? "NCCL_DEBUG=WARN makes NCCL say more"
-                                 : "GLOO_SOCKET_IFNAME names the interface to use");
+                "cannot reach the other ranks: " + essence(text_of(error)),
+                device.is_cuda() ? kNcclHint : "GLOO_SOCKET_IFNAME names the interface to use");
   }
 }
 
@@ -133,21 +142,24 @@ void leave_peers(Peers& peers, const LauncherEnvironment& place, double timeout_
   peers.store.reset();
 }
 
-void rethrow_as_peer_error(std::exception_ptr error, std::int32_t rank, double timeout_s) {
+void rethrow_as_peer_error(const std::exception_ptr& error, std::int32_t rank, double timeout_s) {
   const std::string subject = "rank " + std::to_string(rank);
   try {
     std::rethrow_exception(error);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& exception) {
-    const std::string text = exception.what();
-    if (text.find("gloo") == std::string::npos && text.find("onnect") == std::string::npos &&
-        text.find("NCCL") == std::string::npos) {
+    const std::string text = text_of(exception);
+    const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
+    if (has("out of memory") || !(has("gloo") || has("onnect") || has("NCCL"))) {
       throw;
     }
-    if (text.find("imed out") != std::string::npos) {
+    if (has("imed out")) {
       throw Error(subject, "a collective did not end within " + to_text(timeout_s) + " s",
                   "another rank hangs or is far slower: look at its output, or raise --timeout");
+    }
+    if (has("NCCL") && !has("ncclRemoteError") && !has("onnection closed")) {
+      throw Error(subject, "NCCL failed: " + essence(text), kNcclHint);
     }
     throw Error(subject, "lost another rank during a collective",
                 "that rank ended early: its own message says why");

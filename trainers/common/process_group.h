@@ -32,7 +32,7 @@ Peers meet_peers(const LauncherEnvironment& place, at::Device device, Recorder& 
 void leave_peers(Peers& peers, const LauncherEnvironment& place, double timeout_s);
 
 // What a failed collective means to a user. Errors that are none of a collective's are thrown on.
-[[noreturn]] void rethrow_as_peer_error(std::exception_ptr error, std::int32_t rank,
+[[noreturn]] void rethrow_as_peer_error(const std::exception_ptr& error, std::int32_t rank,
                                         double timeout_s);
 
 }  // namespace ddpprof

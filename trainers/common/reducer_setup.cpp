@@ -64,7 +64,8 @@ class Sink : public torch::autograd::Function<Sink> {
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
-    const auto* on_backward =
+    // The context keeps numbers and tensors, no pointers.
+    const auto* on_backward =  // NOLINTNEXTLINE(performance-no-int-to-ptr)
         reinterpret_cast<const std::function<void()>*>(context->saved_data["on_backward"].toInt());
     (*on_backward)();
     return {gradients[0], at::Tensor()};

@@ -55,8 +55,18 @@ void rethrow_first(const std::vector<std::exception_ptr>& errors) {
 class ReplicaThreads::Pool {
  public:
   Pool(Recorder& recorder, std::int64_t count) : begin_(count + 1), end_(count + 1) {
-    for (std::int64_t replica = 0; replica < count; ++replica) {
-      threads_.emplace_back([this, &recorder, replica] { serve(recorder, replica); });
+    try {
+      for (std::int64_t replica = 0; replica < count; ++replica) {
+        threads_.emplace_back([this, &recorder, replica] { serve(recorder, replica); });
+      }
+    } catch (...) {
+      // Those that did start wait for all: the others are counted off, so that they leave.
+      for (auto missing = count - static_cast<std::int64_t>(threads_.size()); missing > 0;
+           --missing) {
+        begin_.arrive_and_drop();
+      }
+      begin_.arrive_and_wait();
+      throw;
     }
   }
 

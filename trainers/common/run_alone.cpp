@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 
 #include <unistd.h>
 
 namespace ddpprof {
 namespace {
 
-constexpr double kProgressInterval_s = 0.2;
-constexpr double kPlainInterval_s = 5;          // where lines pile up in a log
+constexpr double kProgressSeconds = 0.2;
+constexpr double kPlainSeconds = 5;             // where lines pile up in a log
 constexpr std::int64_t kMetricsInterval = 100;  // steps between collective writes
 
 double to_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
@@ -29,18 +30,25 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void show(const TrainingLoop& loop, std::int64_t steps_count, double samples_per_s) {
+  // Reading the loss waits for the device, so it is not shown in steps that are recorded. The rate
+  // is asked for after that wait.
+  void show(const TrainingLoop& loop, std::int64_t steps_count, bool is_recorded,
+            const std::function<double()>& samples_per_s) {
     const std::int64_t time_ns = now_ns();
-    const double interval_s = is_terminal_ ? kProgressInterval_s : kPlainInterval_s;
+    const double interval_s = is_terminal_ ? kProgressSeconds : kPlainSeconds;
     if (is_silent_ || to_seconds(time_ns - last_ns_) < interval_s) {
       return;
     }
     last_ns_ = time_ns;
     is_shown_ = true;
-    std::fprintf(stderr, "%sstep %lld of %lld, loss %.4f, %.1f samples/s%s",
-                 is_terminal_ ? "\r\033[K" : "", static_cast<long long>(loop.steps_count()),
-                 static_cast<long long>(steps_count), loop.last_loss().value_or(0), samples_per_s,
-                 is_terminal_ ? "" : "\n");
+    std::fprintf(stderr, "%sstep %lld of %lld", is_terminal_ ? "\r\033[K" : "",
+                 static_cast<long long>(loop.steps_count()), static_cast<long long>(steps_count));
+    if (is_recorded) {
+      std::fputs(", recorded", stderr);
+    } else {
+      std::fprintf(stderr, ", loss %.4f", loop.last_loss().value_or(0));
+    }
+    std::fprintf(stderr, ", %.1f samples/s%s", samples_per_s(), is_terminal_ ? "" : "\n");
   }
 
  private:
@@ -94,7 +102,7 @@ void run_alone(RunContext& context) {
         start_recording(context, 0);
       }
       context.loop.run_step();
-      progress.show(context.loop, steps_count, samples_per_s());
+      progress.show(context.loop, steps_count, context.input.recorder.is_on(), samples_per_s);
       if ((step + 1) % kMetricsInterval == 0) {
         metrics.write();
       }

@@ -8,7 +8,7 @@ namespace ddpprof {
 namespace {
 
 // A sign of life; not more often, since it is sent between measured steps.
-constexpr std::int64_t kProgressInterval_ns = 1'000'000'000;
+constexpr std::int64_t kProgressNs = 1'000'000'000;
 
 // Tells the controller how far a stage is, not too often.
 class Progress {
@@ -17,7 +17,7 @@ class Progress {
       : control_(control), stage_(stage), steps_count_(steps_count) {}
 
   void show(std::int64_t step, std::int64_t time_ns) {
-    if (time_ns - last_ns_ >= kProgressInterval_ns) {
+    if (time_ns - last_ns_ >= kProgressNs) {
       last_ns_ = time_ns;
       control_.send(ProgressMessage{.stage = stage_, .step = step, .steps_count = steps_count_});
     }

@@ -5,14 +5,16 @@
 #include "trainers/common/accelerator.h"
 
 namespace ddpprof {
+
 void start_recording(RunContext& context, std::int32_t visit) {
   context.strategy.set_recording(true);
   context.input.recorder.start(visit);
 }
 
 void stop_recording(RunContext& context) {
-  context.input.recorder.stop();
+  // First the strategy, which waits for the ends of its collectives.
   context.strategy.set_recording(false);
+  context.input.recorder.stop();
 }
 
 void write_trace(RunContext& context) {

@@ -40,9 +40,11 @@ std::string gpus_text(int count) {
 }
 
 std::vector<std::int32_t> chosen_ordinals(const TrainOptions& options, const DeviceSlice& slice,
-                                          const LauncherEnvironment& place) {
+                                          const LauncherEnvironment& place, int visible_count) {
   const bool has_ranks = slice.total > 1 && slice.count == 1;
-  const auto first = static_cast<std::size_t>(has_ranks ? place.local_rank : 0);
+  // Some launchers (srun --gpus-per-task=1) show each rank its own GPU alone.
+  const bool sees_its_own = visible_count == 1 || options.devices.size() == 1;
+  const auto first = static_cast<std::size_t>(has_ranks && !sees_its_own ? place.local_rank : 0);
   const auto count = static_cast<std::size_t>(slice.count);
   if (options.devices.empty()) {
     std::vector<std::int32_t> ordinals;
@@ -71,7 +73,8 @@ std::vector<std::string> check_libraries() {
   check_nccl();
   if (cupti_version() < CUPTI_API_VERSION) {
     return {"CUPTI is " + std::to_string(cupti_version()) + ", compiled for " +
-            std::to_string(CUPTI_API_VERSION) + ": phases are timed by CUDA events only"};
+            std::to_string(CUPTI_API_VERSION) +
+            "; nothing uses it yet, but look for another one in LD_LIBRARY_PATH"};
   }
   return {};
 }
@@ -85,7 +88,7 @@ std::vector<at::Device> open_devices(const TrainOptions& options, const DeviceSl
                 "ddpprof-train is the trainer that needs no GPU");
   }
   std::vector<at::Device> devices;
-  for (const std::int32_t ordinal : chosen_ordinals(options, slice, place)) {
+  for (const std::int32_t ordinal : chosen_ordinals(options, slice, place, count)) {
     if (ordinal < 0 || ordinal >= count) {
       throw Error("GPU " + std::to_string(ordinal), "is not there: " + gpus_text(count),
                   count == 0 ? "ddpprof-train is the trainer that needs no GPU"

@@ -24,9 +24,9 @@ class DataParallel : public Strategy {
 
   at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
     const auto inputs = scatter(batch);
-    replicate();
-    const at::Tensor output = gather(apply(inputs));  // (B, …), on the first device
-    at::Tensor loss;                                  // ()
+    const at::Tensor output =
+        devices_.size() == 1 ? forward_alone(inputs.front()) : forward_replicas(inputs);  // (B, …)
+    at::Tensor loss;                                                                      // ()
     {
       const PhaseScope scope(recorder_, Phase::loss, "loss", {.computes = true});
       loss = workload_.loss(output, batch);
@@ -53,6 +53,19 @@ class DataParallel : public Strategy {
       recorder_.count(Counter::scatter);
     }
     return parts;
+  }
+
+  // On one device torch.nn.DataParallel calls the module itself.
+  at::Tensor forward_alone(const std::vector<at::Tensor>& inputs) {
+    const PhaseScope scope(recorder_, Phase::forward, "forward", {.computes = true});
+    const AutocastScope autocast(at::kCUDA, autocast_type(options_.precision));
+    recorder_.count(Counter::forward);
+    return model_->forward(inputs);
+  }
+
+  at::Tensor forward_replicas(const std::vector<std::vector<at::Tensor>>& inputs) {
+    replicate();
+    return gather(apply(inputs));  // on the first device
   }
 
   void replicate() {

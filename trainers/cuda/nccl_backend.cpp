@@ -5,6 +5,8 @@
 #include "profiler/trace/error.h"
 #include "trainers/common/accelerator.h"
 
+#include <cstdlib>
+
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 
 namespace ddpprof {
@@ -26,6 +28,9 @@ void check_nccl() {
 c10::intrusive_ptr<c10d::Backend> make_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                const LauncherEnvironment& place, at::Device device,
                                                std::chrono::milliseconds timeout) {
+  // A collective that never ends is noticed by a thread of PyTorch's, which ends the process. It
+  // collects reports from all ranks before: a minute, unless it is told to be brief.
+  ::setenv("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "300", /*replace=*/0);
   const auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = timeout;
   auto backend =

@@ -10,6 +10,7 @@ namespace {
 using Result = int;  // nvmlReturn_t, 0: success
 using Handle = void*;
 constexpr unsigned kMostLinks = 18;
+constexpr int kNvlinkCapability = 2;  // NVML_P2P_CAPS_INDEX_NVLINK
 constexpr unsigned kTextSize = 96;
 
 struct Memory {
@@ -50,11 +51,28 @@ std::string Nvml::driver_version() const {
   return is_open_ && get != nullptr && get(text, kTextSize) == 0 ? text : "";
 }
 
-GpuUse Nvml::look_at(const std::string& pci_bus_id) const {
-  auto* const get_handle =
-      cast<Result(const char*, Handle*)>(find("nvmlDeviceGetHandleByPciBusId_v2"));
+void* Nvml::handle_of(const std::string& pci_bus_id) const {
+  auto* const get = cast<Result(const char*, Handle*)>(find("nvmlDeviceGetHandleByPciBusId_v2"));
   Handle handle = nullptr;
-  if (!is_open_ || get_handle == nullptr || get_handle(pci_bus_id.c_str(), &handle) != 0) {
+  return is_open_ && get != nullptr && get(pci_bus_id.c_str(), &handle) == 0 ? handle : nullptr;
+}
+
+std::optional<bool> Nvml::are_linked(const std::string& pci_bus_id,
+                                     const std::string& other) const {
+  auto* const get = cast<Result(Handle, Handle, int, int*)>(find("nvmlDeviceGetP2PStatus"));
+  Handle const first = handle_of(pci_bus_id);
+  Handle const second = handle_of(other);
+  int status = 0;
+  if (get == nullptr || first == nullptr || second == nullptr ||
+      get(first, second, kNvlinkCapability, &status) != 0) {
+    return {};
+  }
+  return status == 0;  // NVML_P2P_STATUS_OK
+}
+
+GpuUse Nvml::look_at(const std::string& pci_bus_id) const {
+  Handle const handle = handle_of(pci_bus_id);
+  if (handle == nullptr) {
     return {};
   }
   GpuUse use;

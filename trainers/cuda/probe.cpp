@@ -4,7 +4,8 @@
 #include "trainers/cuda/nvml.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdint>
+#include <limits>
 
 #include <cuda_runtime_api.h>
 
@@ -16,21 +17,48 @@ std::string pci_bus_id(int ordinal) {
   return cudaDeviceGetPCIBusId(text, sizeof text, ordinal) == cudaSuccess ? text : "";
 }
 
-// Between the first two, as good as any pair on the machines this is meant for.
+// How a pair of GPUs exchanges data, the best way first.
+enum class Link : std::uint8_t { nvlink, peer, host, unknown };
+
+Link link_of(const Nvml& nvml, int a, int b) {
+  int can_access = 0;
+  if (cudaDeviceCanAccessPeer(&can_access, a, b) != cudaSuccess) {
+    return Link::unknown;
+  }
+  if (can_access == 0) {
+    return Link::host;
+  }
+  const auto linked = nvml.are_linked(pci_bus_id(a), pci_bus_id(b));
+  if (!linked) {
+    return Link::unknown;
+  }
+  return *linked ? Link::nvlink : Link::peer;
+}
+
+// Of the worst pair.
 std::string describe_link(const Nvml& nvml, int devices_count) {
   if (devices_count < 2) {
     return "";
   }
-  int can_access = 0;
-  if (cudaDeviceCanAccessPeer(&can_access, 0, 1) != cudaSuccess) {
-    return "";
+  Link worst = Link::nvlink;
+  int nvlinks = std::numeric_limits<int>::max();
+  for (int a = 0; a < devices_count; ++a) {
+    nvlinks = std::min(nvlinks, nvml.look_at(pci_bus_id(a)).nvlinks_count.value_or(0));
+    for (int b = a + 1; b < devices_count; ++b) {
+      worst = std::max(worst, link_of(nvml, a, b));
+    }
   }
-  if (can_access == 0) {
-    return "host memory (no peer access)";
+  switch (worst) {
+    case Link::nvlink:
+      return "NVLink, " + std::to_string(nvlinks) + " links a GPU";
+    case Link::peer:
+      return "PCIe, peer access";
+    case Link::host:
+      return "host memory (no peer access)";
+    case Link::unknown:
+      break;
   }
-  const int nvlinks = std::min(nvml.look_at(pci_bus_id(0)).nvlinks_count.value_or(0),
-                               nvml.look_at(pci_bus_id(1)).nvlinks_count.value_or(0));
-  return nvlinks > 0 ? "NVLink, " + std::to_string(nvlinks) + " links a GPU" : "PCIe, peer access";
+  return "";
 }
 
 }  // namespace

@@ -30,6 +30,6 @@ class ReduceAddCoalesced : public torch::autograd::Node {
 };
 
 // Source: torch.cuda.comm, buffer_size of broadcast_coalesced and reduce_add_coalesced.
-inline constexpr std::size_t kCoalescedBytes = 10 * 1024 * 1024;
+inline constexpr std::size_t kCoalescedBytes = std::size_t{10} * 1024 * 1024;
 
 }  // namespace ddpprof
