@@ -137,7 +137,7 @@ class EventWriter {
     }
   }
 
-  // What people call the device: its number on the machine where that is known.
+  // What people call the device: the number CUDA gives it, where that is known.
   std::int32_t number_of(std::int32_t device) const {
     const std::vector<Device>& devices = trace_.info.devices;
     if (device < 0 || static_cast<std::size_t>(device) >= devices.size()) return device;

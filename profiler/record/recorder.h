@@ -1,9 +1,11 @@
 // The recorder that lives inside a training process: steps, phase scopes and collectives, kept in
-// memory as plain records; nothing is formatted, locked or sent while a step runs.
+// memory as plain records; nothing is formatted or sent while a step runs. A device source may
+// lock.
 //
 // Use: one Recorder a process, made by the trainer's main and passed by reference. The training
 // loop calls start() and stop() between steps. While it is off, every call below is one branch
-// (entering a thread also notes its name). What a call costs: README.md.
+// (entering a thread also notes its name), unless a device source annotates for another tool. What
+// a call costs: README.md.
 #pragma once
 
 #include "profiler/record/device_source.h"
