@@ -25,6 +25,7 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -83,6 +84,10 @@ def prepare(options, parser):
     for program in (options.trainer, options.ddpprof):
         if not os.access(program, os.X_OK):
             parser.error(f"{program}: there is no such program")
+    if any(item.startswith(("twin-", "dp-")) for item in options.items) and subprocess.run(
+            [options.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode != 0:
+        parser.error(f"--python {options.python}: has no torch, which the twin needs; name a "
+                     "Python that has, or leave its --items out")
     options.folder = options.out.parent
     options.logs = options.folder / "logs"
     options.logs.mkdir(parents=True, exist_ok=True)
@@ -115,7 +120,8 @@ def units_of(options):
                               functools.partial(beside_python.run_dp_threads, options, batch), 420))
         elif item == "links":
             found += [Unit(item, f"{item} batch {batch} {link}",
-                           functools.partial(front_end.run_link, options, batch, link), 300, two)
+                           functools.partial(front_end.run_link, options, batch, link), 300,
+                           two if options.device == "cuda" else "gloo knows no such links")
                       for batch in options.batches for link in front_end.LINKS]
         elif item == "default-run":
             found.append(Unit(item, item, functools.partial(front_end.run_default, options), 420))

@@ -85,8 +85,8 @@ def run_dp_threads(suite, batch, timeout_s):
         devices += ["--devices", "0,0"]
     sides = []
     for index, (name, flags) in enumerate(DP_SIDES.items()):
-        if suite.device == "cpu" and NO_CUDNN[0] in flags:
-            continue  # the trainer for CPUs has no such flag
+        if suite.device == "cpu" and {NO_CUDNN[0], PYTORCH_AUTOCAST[0]} & set(flags):
+            continue  # the trainer for CPUs has no such flags
         sides.append(trainer_side(suite, name, "dp", batch, f"dp-{index}", [*flags, *devices]))
     if suite.device == "cuda" and suite.gpus >= 2:
         for index, (name, flags) in enumerate(TWIN_DP_SIDES.items()):

@@ -94,8 +94,8 @@ std::string describe_label(const Label& label) {
   return text + " in " + std::string(to_string(label.phase));
 }
 
-// "the DDP step is mostly … ", by the largest entry of the table; of equal ones the first in the
-// order of the enumerations.
+// "the largest part of the DDP step is …", by the largest entry of the table; of equal ones the
+// first in the order of the enumerations.
 std::string describe_bound(const StrategyDiagnosis& strategy) {
   const Breakdown& table = strategy.shown.breakdown;
   const std::vector<Label> labels = table.labels();

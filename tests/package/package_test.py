@@ -152,10 +152,15 @@ class BundleTest(unittest.TestCase):
         write(self.folder / "libexec/ddpprof_gpu_test", script, 0o755)
         (self.folder / "bin").mkdir()
         shutil.copy(self.top / "bin/ddpprof-gpu-tests", self.folder / "bin")
+        write(self.folder / "bin/ddpprof-train-cuda", "#!/bin/sh\necho probed\n", 0o755)
         outcome = run(self.folder / "bin/ddpprof-gpu-tests", "--gtest_filter=A.*:B.*", "x y")
         top = self.folder.resolve()
         self.assertEqual(outcome.stdout, f"{top}/bin/ddpprof|{top}/bin/ddpprof-train-cuda|"
                                          "--gtest_filter=A.*:B.* x y\n")
+        # Without a GPU: the trainer's words once, instead of a failure a test.
+        write(self.folder / "bin/ddpprof-train-cuda", "#!/bin/sh\necho no GPU >&2\nexit 1\n", 0o755)
+        outcome = run(self.folder / "bin/ddpprof-gpu-tests")
+        self.assertEqual((outcome.returncode, outcome.stdout, outcome.stderr), (1, "", "no GPU\n"))
 
     def test_the_environment_names_the_trainer_that_is_tested(self):
         trainer = self.folder / "trainer"

@@ -37,7 +37,7 @@ TEST(Cli, RefusesWithWordsAHintAndTheRightExitCode) {
       {{"compare", "--workload", "resnet-51"}, 2, "unknown workload"},
       {{"compare", "--strategies", "single,fsdp"}, 2, "unknown strategy"},
       {{"compare", "--workers", "3", "--batch", "64"}, 2, "does not divide evenly over 3 devices"},
-      {{"compare", "--device", "cpu", "--precision", "fp16"}, 2, "not available on a CPU"},
+      {{"compare", "--gpus", "99", "--precision", "fp16"}, 2, "needs loss scaling"},
       {{"compare", "--device", "cpu", "--no-cudnn-attention"}, 2, "is for GPUs alone"},
       {{"compare", "--device", "cpu", "--dp-autocast", "pytorch"}, 2, "is for GPUs alone"},
       {{"compare", "--dp-threads", "many"}, 2, "known are fresh, pool"},

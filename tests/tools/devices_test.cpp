@@ -246,7 +246,7 @@ TEST(PlanOnGpus, RefusesFp16AndTakesTheOthers) {
   CompareOptions options = with_gpus(2);
   options.precision = "fp16";
   EXPECT_EQ(refusal<UsageError>(options, machine(2)),
-            "--precision fp16: fp16 needs loss scaling, which this version has not | take bf16");
+            "--precision fp16: needs loss scaling, which this version has not | take fp32 or bf16");
   for (const char* precision : {"fp32", "fp64", "bf16"}) {
     options.precision = precision;
     EXPECT_EQ(value_of(plan_compare(options, machine(2)), "--precision"), precision);

@@ -117,14 +117,6 @@ std::int64_t checked_batch(const CompareOptions& options, const WorkloadRow& row
 
 std::string checked_precision(const CompareOptions& options, const WorkloadRow& row, bool on_gpus,
                               std::vector<std::string>& notes) {
-  if (options.precision == "fp16") {
-    if (!on_gpus) {
-      throw UsageError("--precision fp16", "is not available on a CPU",
-                       "use --precision fp32 or bf16");
-    }
-    throw UsageError("--precision fp16", "fp16 needs loss scaling, which this version has not",
-                     "take bf16");
-  }
   if (options.precision) return *options.precision;
   if (on_gpus) return std::string(row.defaults.precision);
   if (row.defaults.precision != "fp32") {
@@ -234,6 +226,10 @@ void check_usage(const CompareOptions& options) {
       std::ranges::find(kPrecisions, *options.precision) == kPrecisions.end()) {
     throw UsageError("--precision " + *options.precision, "unknown precision",
                      fmt::format("known are {}", fmt::join(kPrecisions, ", ")));
+  }
+  if (options.precision == "fp16") {
+    throw UsageError("--precision fp16", "needs loss scaling, which this version has not",
+                     "take fp32 or bf16");
   }
   require_one_of("--dp-threads", options.dp_threads, {"fresh", "pool"});
   require_one_of("--dp-autocast", options.dp_autocast, {"caller", "pytorch"});

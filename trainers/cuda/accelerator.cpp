@@ -3,6 +3,7 @@
 
 #include "profiler/trace/error.h"
 #include "trainers/common/trainer_kind.h"
+#include "trainers/cuda/driver.h"
 #include "trainers/cuda/nccl_backend.h"
 
 #include <algorithm>
@@ -83,10 +84,7 @@ std::vector<at::Device> open_devices(const TrainOptions& options, const DeviceSl
                                      const LauncherEnvironment& place) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess && error != cudaErrorNoDevice) {
-    throw Error("CUDA", cudaGetErrorString(error),
-                "ddpprof-train is the trainer that needs no GPU");
-  }
+  check_driver(error);
   std::vector<at::Device> devices;
   for (const std::int32_t ordinal : chosen_ordinals(options, slice, place, count)) {
     if (ordinal < 0 || ordinal >= count) {

@@ -1,6 +1,6 @@
 // `ddpprof-train-cuda --probe`: the GPUs as this process would see them, and who else uses them.
-#include "profiler/trace/error.h"
 #include "trainers/common/accelerator.h"
+#include "trainers/cuda/driver.h"
 #include "trainers/cuda/nvml.h"
 
 #include <algorithm>
@@ -65,11 +65,7 @@ std::string describe_link(const Nvml& nvml, int devices_count) {
 
 Probe probe_machine() {
   int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess && error != cudaErrorNoDevice) {
-    throw Error("CUDA", cudaGetErrorString(error),
-                "nvidia-smi tells the driver's version; CUDA 13 needs 580 or newer");
-  }
+  check_driver(cudaGetDeviceCount(&count));
   const Nvml nvml;
   Probe probe;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
