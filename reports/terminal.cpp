@@ -256,8 +256,9 @@ std::string phases_alone_note(const Diagnosis& diagnosis) {
   }
   if (keys.empty()) return {};
   return keys +
-         ": phases were timed by CUDA events, so what is hidden is not known (activities need "
-         "CUPTI)";
+         ": phases were timed by CUDA events, so what is hidden is not known (CUPTI would tell; "
+         "this "
+         "version does not use it yet)";
 }
 
 // The largest over a strategy's devices. On a CPU the figure is of whole processes: no row.

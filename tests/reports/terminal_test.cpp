@@ -39,7 +39,7 @@ recorder's cost                       2 %            2 %             2 %
 recorded steps                          2              2               2
 unaccounted, ns                         0              0               0
 single, dp, ddp: phases were timed by CUDA events, so what is hidden is not
-known (activities need CUPTI)
+known (CUPTI would tell; this version does not use it yet)
 )";
 
 TEST(Table, AlignsColumnsAndCountsCodePoints) {
