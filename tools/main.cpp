@@ -3,6 +3,7 @@
 #include "ddpprof_version.h"
 #include "profiler/trace/error.h"
 #include "tools/commands/compare.h"
+#include "tools/commands/info.h"
 #include "tools/commands/list.h"
 #include "tools/nearest.h"
 #include "tools/print.h"
@@ -36,7 +37,7 @@ constexpr const char* kFooter =
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 wrong usage.";
 
-const CommandRow* const kCommands[] = {&kCompareCommand, &kListCommand};
+const CommandRow* const kCommands[] = {&kCompareCommand, &kInfoCommand, &kListCommand};
 
 Surroundings look_around(int argc, char** argv) {
   Surroundings around;

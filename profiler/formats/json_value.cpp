@@ -198,6 +198,12 @@ void JsonObject::read(std::string_view key, std::vector<std::string>& out) const
   }
 }
 
+std::vector<std::string> JsonObject::keys() const {
+  std::vector<std::string> keys;
+  for (const JsonMember& member : *members_) keys.push_back(member.key);
+  return keys;
+}
+
 JsonObject JsonObject::object(std::string_view key) const {
   return JsonObject(need(key), subject_, place_of(key));
 }

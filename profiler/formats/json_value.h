@@ -53,6 +53,8 @@ class JsonObject {
   void read(std::string_view key, std::vector<std::optional<std::int64_t>>& out) const;
   void read(std::string_view key, std::vector<std::string>& out) const;
 
+  // In the order of the text.
+  std::vector<std::string> keys() const;
   JsonObject object(std::string_view key) const;
   std::vector<JsonObject> objects(std::string_view key) const;
 

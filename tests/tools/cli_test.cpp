@@ -44,6 +44,10 @@ TEST(Cli, RefusesWithWordsAHintAndTheRightExitCode) {
       {{"compare", "--gpus", "64"}, 1, "NVIDIA GPU"},
       {{"compare", "--gpus", "2", "--workers", "2"}, 2, "contradicts"},
       {{"compare", "--out", "/proc/nowhere"}, 1, "cannot be written"},
+      {{"info"}, 2, "required"},
+      {{"info", "/nowhere"}, 1, "/nowhere: there is no such file or folder"},
+      {{"info", "/proc/self/fd"}, 1, "holds no whole run"},
+      {{"info", "/proc/version"}, 1, "/proc/version: "},
       {{"list", "colours"}, 2, "workloads, strategies, formats, faults"},
   };
   for (const Refusal& refusal : refusals) {
