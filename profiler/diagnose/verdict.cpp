@@ -50,6 +50,9 @@ std::string describe_step(const StrategyDiagnosis& strategy) {
   return text + " takes " + to_ms(median(flatten(strategy.step_times->rounds_ms)));
 }
 
+// An interval around 1 that is wider than this says nothing, not that there is no difference.
+constexpr double kTooWide = 1.5;
+
 // "1.31 times as long (1.28 to 1.35)". The ratio is of times per sample; where the batches are
 // equal that is the ratio of the steps.
 std::string describe_ratio(const Estimate& ratio, bool is_per_sample) {
@@ -60,6 +63,10 @@ std::string describe_ratio(const Estimate& ratio, bool is_per_sample) {
   if (!ratio.ci95) {
     return "about " + to_text(ratio.value, 2) + " times as long" + per +
            " (too few steps for an interval)";
+  }
+  if (ratio.ci95->lo <= 1 && ratio.ci95->hi >= 1 && ratio.ci95->hi > kTooWide * ratio.ci95->lo) {
+    return "from " + to_text(ratio.ci95->lo, 2) + " to " + to_text(ratio.ci95->hi, 2) +
+           " times as long" + per + ", which is too wide to tell";
   }
   if (ratio.ci95->lo <= 1 && ratio.ci95->hi >= 1) {
     return "no difference" + per + " that these steps can tell" +

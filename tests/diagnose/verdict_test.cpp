@@ -67,6 +67,15 @@ TEST(Verdict, StatesNoDifferenceThatTheIntervalDoesNotSupport) {
       << verdict;
 }
 
+TEST(Verdict, CallsNothingTheSameThatItCannotTell) {
+  const std::string verdict =
+      verdict_of({strategy("single", 1, {{40, 100, 300}, {30, 110, 350}, {50, 90, 280}}),
+                  strategy("ddp", 2, {{60, 300, 400}, {20, 80, 500}, {35, 280, 300}})});
+  EXPECT_EQ(verdict.find("no difference"), std::string::npos) << verdict;
+  EXPECT_NE(verdict.find(" times as long, which is too wide to tell"), std::string::npos)
+      << verdict;
+}
+
 TEST(Verdict, SpeaksOfSamplesWhereTheBatchesDiffer) {
   const std::string verdict =
       verdict_of({strategy("single", 1, steady(100), 64), strategy("ddp", 2, steady(100), 128)});

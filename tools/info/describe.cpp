@@ -111,7 +111,8 @@ std::string clock_text(const TraceInfo& info) {
 
 std::string versions_text(const TraceInfo& info) {
   std::vector<std::string> parts;
-  for (const auto& [name, version] : info.versions) parts.push_back(name + " " + version);
+  for (const auto& [name, version] : info.versions)
+    parts.push_back(fmt::format("{} {}", name, version));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
