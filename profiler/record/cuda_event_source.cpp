@@ -44,7 +44,7 @@ class CudaEventSource : public DeviceSource {
 
   bool annotates() const noexcept override { return ranges_.is_on(); }
 
-  void start(std::int32_t /*visit*/) noexcept override {
+  void start() noexcept override {
     for (const auto& device : devices_) device->reserve(kEventsAhead);
     ++recording_;
     is_on_ = true;

@@ -38,7 +38,7 @@ class DeviceSource {
   // Whether it wants to hear of steps and scopes while nothing is recorded, too. Never changes.
   virtual bool annotates() const noexcept { return false; }
 
-  virtual void start(std::int32_t visit) noexcept = 0;
+  virtual void start() noexcept = 0;
   // Waits for the devices.
   virtual void stop() noexcept = 0;
 

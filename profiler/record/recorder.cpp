@@ -138,7 +138,7 @@ void Recorder::start(std::int32_t visit) noexcept {
   log_->visit = visit;
   log_->open_step.reset();
   if (this_thread.entered_recorder == log_->id && log_->thread_log() == nullptr) log_->drop();
-  if (log_->source) log_->source->start(visit);
+  if (log_->source) log_->source->start();
   const std::uint64_t epoch = Log::epoch_of(log_->state.load(std::memory_order_relaxed)) + 1;
   log_->state.store(epoch * Log::kEpoch | log_->idle_flags() | Log::kOn, std::memory_order_relaxed);
 }

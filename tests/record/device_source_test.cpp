@@ -17,7 +17,7 @@ namespace {
 // A source that delivers two kernels in the wrong order and hangs the second on a collective.
 struct FakeSource : DeviceSource {
   explicit FakeSource(std::vector<std::string>& log) : calls(log) {}
-  void start(std::int32_t /*visit*/) noexcept override { calls.emplace_back("start"); }
+  void start() noexcept override { calls.emplace_back("start"); }
   void stop() noexcept override { calls.emplace_back("stop"); }
   void collect(Trace& trace) noexcept override {
     calls.emplace_back("collect");
@@ -53,7 +53,7 @@ struct ListeningSource : DeviceSource {
   ListeningSource(std::vector<std::string>& log, bool always)
       : calls(log), listens_always(always) {}
   bool annotates() const noexcept override { return listens_always; }
-  void start(std::int32_t /*visit*/) noexcept override {}
+  void start() noexcept override {}
   void stop() noexcept override {}
   void collect(Trace& /*trace*/) noexcept override {}
   void date_collectives(std::span<CollectiveTimes> collectives) noexcept override {
