@@ -8,16 +8,6 @@ std::optional<at::ScalarType> autocast_type(Precision precision) {
   return precision == Precision::bf16 ? std::optional(at::kBFloat16) : std::nullopt;
 }
 
-std::optional<at::ScalarType> replica_autocast_type(const TrainOptions& options,
-                                                    at::DeviceType device) {
-  const auto type = autocast_type(options.precision);
-  if (!type || options.dp_autocast == DpAutocast::caller) {
-    return type;
-  }
-  // Source: ATen/autocast_mode.cpp, 2.11: the types a thread starts with.
-  return device == at::kCUDA ? at::kHalf : at::kBFloat16;
-}
-
 AutocastScope::AutocastScope(at::DeviceType device, std::optional<at::ScalarType> dtype)
     : device_(device), is_on_(dtype.has_value()) {
   if (is_on_) {

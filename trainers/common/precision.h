@@ -13,10 +13,6 @@ namespace ddpprof {
 // The type autocast computes in; absent for fp32 and fp64.
 std::optional<at::ScalarType> autocast_type(Precision precision);
 
-// That of dp's replicas on `device`: see DpAutocast.
-std::optional<at::ScalarType> replica_autocast_type(const TrainOptions& options,
-                                                    at::DeviceType device);
-
 // In scope = operators of the calling thread compute in `dtype` on `device` where that is sound.
 // Backward belongs outside: it takes the types of the forward.
 // Threads: the state is the thread's own, so every replica's thread opens one.

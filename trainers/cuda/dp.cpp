@@ -7,6 +7,8 @@
 #include "trainers/cuda/replicas.h"
 #include "trainers/workloads/model.h"
 
+#include <optional>
+
 #include <c10/cuda/CUDAFunctions.h>
 #include <torch/csrc/autograd/functions/comm.h>
 
@@ -84,11 +86,17 @@ class DataParallel : public Strategy {
                              {.computes = true, .replica = static_cast<std::int32_t>(replica)});
       // Also where it is device 0, which a thread has without a context.
       c10::cuda::set_device(devices_[index].index(), /*force=*/true);
-      const AutocastScope autocast(at::kCUDA, replica_autocast_type(options_, at::kCUDA));
+      const AutocastScope autocast(at::kCUDA, replica_autocast_type());
       outputs[index] = replicas_.model(replica).forward(inputs[index]);
     });
     recorder_.count(Counter::forward);
     return outputs;
+  }
+
+  // See DpAutocast.
+  std::optional<at::ScalarType> replica_autocast_type() const {
+    const auto type = autocast_type(options_.precision);
+    return type && options_.dp_autocast == DpAutocast::pytorch ? at::kHalf : type;
   }
 
   at::Tensor gather(std::vector<at::Tensor> outputs) {

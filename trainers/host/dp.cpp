@@ -60,8 +60,7 @@ class DataParallel : public Strategy {
     std::vector<at::Tensor> outputs(inputs.size());
     threads_.run([&](std::int64_t replica) {
       const PhaseScope scope(recorder_, Phase::forward, "forward", on_behalf_of(replica));
-      const AutocastScope autocast(device().type(),
-                                   replica_autocast_type(options_, device().type()));
+      const AutocastScope autocast(device().type(), autocast_type(options_.precision));
       const auto index = static_cast<std::size_t>(replica);
       outputs[index] = replicas_.model(replica).forward(inputs[index]);
     });
