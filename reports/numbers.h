@@ -12,6 +12,8 @@ inline constexpr const char* kUnmeasured = "\u2014";
 // Three significant digits, never scientific below 10^9: "1.23", "12.3", "123", "1,234", "0.012".
 std::string number_text(std::optional<double> value);
 
+inline constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
+
 // "1,797".
 std::string count_text(std::optional<std::int64_t> value);
 

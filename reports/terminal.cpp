@@ -275,7 +275,7 @@ void add_peak_memory_row(Rows& rows, const Diagnosis& diagnosis) {
   if (std::ranges::none_of(diagnosis.strategies, has_peak)) return;
   rows.add("peak memory, GiB", [&](const auto& s) -> std::string {
     const auto bytes = peak_of(s);
-    return bytes ? number_text(static_cast<double>(*bytes) / (1 << 30)) : kUnmeasured;
+    return bytes ? number_text(static_cast<double>(*bytes) / kBytesPerGib) : kUnmeasured;
   });
 }
 

@@ -1,5 +1,7 @@
 #include "tools/compare/devices.h"
 
+#include "reports/numbers.h"
+
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -102,8 +104,6 @@ std::string name_of(const DeviceProbe& gpu, std::size_t index) {
   return fmt::format("cuda:{}", gpu.device.number.value_or(static_cast<std::int32_t>(index)));
 }
 
-double gib(std::int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1 << 30); }
-
 // "a, b and c".
 std::string listed(const std::vector<std::string>& words) {
   if (words.size() == 1) return words.back();
@@ -157,7 +157,9 @@ std::string busy_note(const DeviceProbe& gpu, std::size_t index) {
   const bool is_busy = gpu.busy.value_or(0) >= kFreeBusy;
   if (!is_held && !is_busy) return "";
   std::vector<std::string> uses;
-  if (is_held) uses.push_back(fmt::format("{:.1f} GiB of its memory held", gib(*gpu.used_bytes)));
+  if (is_held)
+    uses.push_back(fmt::format("{:.1f} GiB of its memory held",
+                               static_cast<double>(*gpu.used_bytes) / kBytesPerGib));
   if (is_busy) uses.push_back(fmt::format("busy {:.0f} % of the time", *gpu.busy * 100));
   return fmt::format("Other programs use {} ({}; {}): {}", name_of(gpu, index), gpu.device.name,
                      fmt::join(uses, ", "),

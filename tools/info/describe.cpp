@@ -15,8 +15,6 @@
 namespace ddpprof {
 namespace {
 
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
-
 std::string known(const std::string& text) { return text.empty() ? kUnmeasured : text; }
 
 std::string line(const char* label, const std::string& text) {
@@ -116,13 +114,9 @@ std::string versions_text(const TraceInfo& info) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::optional<double> overhead_of(const std::string& report_json, const std::string& name,
-                                  const std::string& key) {
-  if (report_json.empty()) return std::nullopt;
-  const JsonValue report = parse_json(report_json, name);
-  const JsonObject strategy = JsonObject(report, name, "report").object("strategies").object(key);
+std::optional<double> overhead_of(const JsonObject& report, const std::string& key) {
   std::optional<double> ratio;
-  strategy.object("overhead").read("ratio", ratio);
+  report.object("strategies").object(key).object("overhead").read("ratio", ratio);
   return ratio;
 }
 
@@ -149,14 +143,19 @@ RunFacts read_run_facts(const std::string& run_json, const std::string& run_name
                         const std::string& report_json, const std::string& report_name) {
   const JsonValue json = parse_json(run_json, run_name);
   const JsonObject run(json, run_name, "run");
+  std::optional<JsonValue> report;
+  if (!report_json.empty()) report = parse_json(report_json, report_name);
+  const JsonObject strategies = run.object("strategies");
   RunFacts facts;
   run.object("tool").read("version", facts.tool_version);
   run.read("started", facts.started);
   run.read("command", facts.command);
-  for (const std::string& key : run.object("strategies").keys()) {
+  for (const std::string& key : strategies.keys()) {
     RunFacts::Strategy strategy{.key = key, .traces = {}, .overhead = {}};
-    run.object("strategies").object(key).read("traces", strategy.traces);
-    strategy.overhead = overhead_of(report_json, report_name, key);
+    strategies.object(key).read("traces", strategy.traces);
+    if (report) {
+      strategy.overhead = overhead_of(JsonObject(*report, report_name, "report"), key);
+    }
     facts.strategies.push_back(std::move(strategy));
   }
   return facts;
