@@ -45,6 +45,7 @@ std::vector<bool> find_gradient_all_reduces(const Trace& trace) {
 }
 
 Phase launch_phase(const LaunchedWork& launched, const HostPhases& phases, std::size_t device) {
+  if (launched.work.captured_phase) return *launched.work.captured_phase;
   if (launched.call == nullptr) {
     return process_phase(phases, device, launched.work.span.begin_ns);
   }

@@ -27,7 +27,8 @@ struct LaunchedWork {
 //
 // Phase: the innermost scope open on the launching thread when the call began, else the
 // process-wide phase of that device at that moment. Work that carries a gradient all-reduce is in
-// `all_reduce` whatever the scope, since its collective record says so.
+// `all_reduce` whatever the scope, since its collective record says so; parts of a CUDA graph are
+// in the phase in which they were captured.
 // Work without a launch record was launched before the recording if it starts before the first
 // work that has one, else at its own start; its phase is the process-wide one at its own start.
 // Source: profiler/README.md, "Steps and windows".

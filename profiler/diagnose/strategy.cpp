@@ -19,7 +19,18 @@ std::set<std::int64_t> steps_of(const Trace& trace) {
   return steps;
 }
 
-// Steps that have a window on every device of every rank; the others are counted.
+std::set<std::int64_t> find_lossy_steps(const Run& run) {
+  std::set<std::int64_t> lossy;
+  for (const Trace& trace : run.ranks) {
+    for (const Step& step : trace.steps) {
+      if (step.has_losses) lossy.insert(step.index);
+    }
+  }
+  return lossy;
+}
+
+// Steps that have a window on every device of every rank and lost no record on any; the others are
+// counted as issues.
 std::set<std::int64_t> find_counted_steps(const Run& run,
                                           const std::vector<MeasuredDevice>& devices,
                                           std::vector<Issue>& issues) {
@@ -29,6 +40,12 @@ std::set<std::int64_t> find_counted_steps(const Run& run,
   }
   for (const MeasuredDevice& device : devices) {
     for (const Window& window : device.timeline.windows) ++devices_by_step[window.step];
+  }
+  const std::int64_t lossy_count = std::erase_if(
+      devices_by_step,
+      [lossy = find_lossy_steps(run)](const auto& entry) { return lossy.contains(entry.first); });
+  if (lossy_count > 0) {
+    issues.push_back({"step-lossy", "steps lost records and are left out", lossy_count});
   }
   std::set<std::int64_t> counted;
   for (const auto& [step, count] : devices_by_step) {
@@ -105,6 +122,10 @@ MeasuredRun measure_run(const Run& run, const std::string& subject) {
   }
   const auto counted = find_counted_steps(run, measured.devices, measured.issues);
   if (counted.empty()) {
+    if (!find_lossy_steps(run).empty()) {
+      throw Error(subject, "every step that could be used lost records",
+                  "record fewer steps at a time, or leave the recorder more memory and cores");
+    }
     throw Error(subject,
                 run.ranks.size() > 1 ? "no training step found that all ranks recorded"
                                      : "no training step found",

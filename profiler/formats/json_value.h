@@ -53,6 +53,7 @@ class JsonObject {
   void read(std::string_view key, std::vector<std::optional<std::int64_t>>& out) const;
   void read(std::string_view key, std::vector<std::string>& out) const;
 
+  bool has(std::string_view key) const { return find(key) != nullptr; }
   // In the order of the text.
   std::vector<std::string> keys() const;
   JsonObject object(std::string_view key) const;

@@ -73,7 +73,8 @@ void NativeEventSink::add_annotation(const NativeEvent& event) {
 void NativeEventSink::add_step(const NativeEvent& event) {
   trace_.steps.push_back({.index = *event.step,
                           .visit = narrow(need(event.visit, "visit"), "visit"),
-                          .span = span_of(event)});
+                          .span = span_of(event),
+                          .has_losses = event.losses.value_or(false)});
 }
 
 void NativeEventSink::add_scope(const NativeEvent& event) {
@@ -101,13 +102,19 @@ void NativeEventSink::add_work(const NativeEvent& event) {
   const std::optional<Activity> activity = parse_activity(text);
   if (!activity) fail(fmt::format("unknown activity \"{}\"", text));
   if (*activity == Activity::stall) fail("work cannot be a stall");
+  std::optional<Phase> captured_phase;
+  if (event.scope_phase) {
+    captured_phase = parse_phase(*event.scope_phase);
+    if (!captured_phase) fail(fmt::format("unknown phase \"{}\"", *event.scope_phase));
+  }
   trace_.work.push_back({.span = span_of(event),
                          .device = narrow(need(event.device, "device"), "device"),
                          .stream = need(event.stream, "stream"),
                          .activity = *activity,
                          .name = names_.intern(event.name),
                          .correlation = need(event.correlation, "correlation"),
-                         .bytes = need(event.bytes, "bytes")});
+                         .bytes = need(event.bytes, "bytes"),
+                         .captured_phase = captured_phase});
 }
 
 void NativeEventSink::add_device_phase(const NativeEvent& event) {

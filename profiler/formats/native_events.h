@@ -18,7 +18,7 @@ struct NativeEvent {
   std::optional<std::string_view> scope_phase, activity, collective, communicator;
   std::optional<std::int64_t> step, visit, cpu_ns, replica, thread, correlation, device, stream,
       bytes, sequence, bucket, root, ready_ns, work;
-  std::optional<bool> computes, synchronizes, gradient;
+  std::optional<bool> computes, synchronizes, gradient, losses;
 };
 
 // Adds events to a trace whose head has been read.

@@ -45,12 +45,16 @@ void write_info(JsonWriter& json, const TraceInfo& info) {
   json.key("devices");
   write_devices(json, info.devices);
   json.member("devices_are_threads", info.devices_are_threads);
+  if (!info.recorder.empty()) json.member("recorder", info.recorder);
   json.key("peak_memory_bytes");
   json.begin_array();
   for (const auto& bytes : info.peak_memory_bytes) json.value(bytes);
   json.end_array();
   json.new_line();
   json.member("dropped_records", info.dropped_records);
+  if (!info.collector_overheads_ns.empty()) {
+    json.member("collector_overheads_ns", info.collector_overheads_ns);
+  }
   json.member("counts", info.counts);
   json.new_line();
   json.member("versions", info.versions);
@@ -73,8 +77,12 @@ void read_info(const JsonObject& json, TraceInfo& info) {
   json.read("device_clock_uncertainty_ns", info.device_clock_uncertainty_ns);
   info.devices = read_devices(json.objects("devices"));
   json.read("devices_are_threads", info.devices_are_threads);
+  if (json.has("recorder")) json.read("recorder", info.recorder);
   json.read("peak_memory_bytes", info.peak_memory_bytes);
   json.read("dropped_records", info.dropped_records);
+  if (json.has("collector_overheads_ns")) {
+    json.read("collector_overheads_ns", info.collector_overheads_ns);
+  }
   json.read("counts", info.counts);
   json.read("versions", info.versions);
   json.read("ddp_logging_numbers", info.ddp_logging_numbers);

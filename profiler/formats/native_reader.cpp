@@ -42,10 +42,11 @@ constexpr std::array<Member<std::int64_t>, 14> kIntegers = {{
     {"ready_ns", &NativeEvent::ready_ns},
     {"work", &NativeEvent::work},
 }};
-constexpr std::array<Member<bool>, 3> kTruths = {{
+constexpr std::array<Member<bool>, 4> kTruths = {{
     {"computes", &NativeEvent::computes},
     {"synchronizes", &NativeEvent::synchronizes},
     {"gradient", &NativeEvent::gradient},
+    {"losses", &NativeEvent::losses},
 }};
 constexpr std::array<Member<std::string_view>, 4> kTexts = {{
     {"phase", &NativeEvent::scope_phase},

@@ -177,6 +177,7 @@ class EventWriter {
                 main_row_, step.span);
     json_.member("step", step.index);
     json_.member("visit", step.visit);
+    if (step.has_losses) json_.member("losses", true);
     end_event();
   }
 
@@ -206,6 +207,7 @@ class EventWriter {
     json_.member("correlation", work.correlation);
     json_.member("bytes", work.bytes);
     json_.member("activity", to_string(work.activity));
+    if (work.captured_phase) json_.member("phase", to_string(*work.captured_phase));
     // For other tools; ours takes it from the collective.
     if (const auto found = carried_by_.find(index); found != carried_by_.end()) {
       json_.member("Collective name", kineto_name(found->second->kind));

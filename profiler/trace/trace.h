@@ -43,6 +43,8 @@ struct Step {
   std::int64_t index = 0;  // counted from the first optimizer step of the process
   std::int32_t visit = 0;
   Span span;
+  // Records of this step were lost: nothing may be concluded from those that are there.
+  bool has_losses = false;
 
   bool operator==(const Step&) const = default;
 };
@@ -84,6 +86,9 @@ struct Work {
   NameId name;
   std::int64_t correlation = 0;  // 0: no launch record
   std::int64_t bytes = 0;        // copies and sets
+  // Part of a CUDA graph: the phase in which it was captured, `graph` where nobody saw that. The
+  // launch of a graph says nothing about the phases of its parts.
+  std::optional<Phase> captured_phase = {};
 
   bool operator==(const Work&) const = default;
 };
@@ -163,6 +168,11 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+// TraceInfo::recorder.
+inline constexpr std::string_view kCuptiRecorder = "cupti";        // every kernel and copy
+inline constexpr std::string_view kEventRecorder = "cuda-events";  // phases alone
+inline constexpr std::string_view kHostRecorder = "host-clock";    // devices are threads
+
 struct TraceInfo {
   WorkloadInfo workload;
   std::string strategy;  // single | dp | ddp
@@ -181,7 +191,11 @@ struct TraceInfo {
   std::vector<Device> devices;
   // CPU recording: devices are host threads; `work` and `calls` are empty.
   bool devices_are_threads = false;
+  // What saw the devices: kCuptiRecorder, kEventRecorder or kHostRecorder. Empty: unknown.
+  std::string recorder;
   std::int64_t dropped_records = 0;
+  // What collecting cost by its own account, by kind, while recording was on.
+  std::map<std::string, std::int64_t> collector_overheads_ns;
   std::map<std::string, std::string> versions;  // "torch": "2.11.0", …
   // What the training loop counted, totals over `steps`: "replicate", "scatter" (tensors),
   // "forward", "gather", "backward", "all_reduce", "broadcast", "optimizer". A missing key: not

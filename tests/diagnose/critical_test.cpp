@@ -78,6 +78,19 @@ TEST(CountedSteps, AreThoseThatAllRanksRecorded) {
   EXPECT_EQ(measured.issues[0].count, 1);
 }
 
+TEST(CountedSteps, AreThoseThatLostNothingOnAnyRank) {
+  Trace lossy = draw_on_threads({steps("00112233")});
+  lossy.steps[1].has_losses = true;
+  const MeasuredRun measured = measure(ranks({draw_on_threads({steps("00112233")}), lossy}));
+  ASSERT_EQ(measured.devices[0].steps.size(), 3U);
+  EXPECT_EQ(measured.devices[0].steps[1].step, 2);
+  ASSERT_EQ(measured.issues.size(), 1U);
+  EXPECT_EQ(measured.issues[0].code, "step-lossy");
+  EXPECT_EQ(measured.issues[0].count, 1);
+  for (Step& step : lossy.steps) step.has_losses = true;
+  EXPECT_THROW(measure(ranks({lossy})), Error);
+}
+
 TEST(CountedSteps, ThrowWhenThereAreNone) {
   EXPECT_THROW(measure(ranks({draw_on_threads({})})), Error);
   EXPECT_THROW(measure(ranks({draw_on_threads({steps("00")}), draw_on_threads({steps("11")})})),

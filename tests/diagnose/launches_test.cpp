@@ -79,6 +79,15 @@ TEST(Launches, OfAGradientAllReduceBelongToItWhateverTheScope) {
   EXPECT_EQ(work[1].phase, Phase::backward);
 }
 
+TEST(Launches, OfACudaGraphTakeThePhaseOfItsCapture) {
+  Trace trace = draw({scopes(Phase::other, "####"), calls("a..."), work(Activity::compute, ".aa.")});
+  trace.work.push_back(trace.work.front());
+  trace.work.front().captured_phase = Phase::backward;
+  const auto work = launches_of(trace);
+  EXPECT_EQ(work[0].phase, Phase::backward);
+  EXPECT_EQ(work[1].phase, Phase::other);
+}
+
 TEST(Launches, OfOneCorrelationAreTheOutermostCalls) {
   Trace trace = draw({scopes(Phase::forward, "###"),                                             //
                       calls("aaa"),                                                              //

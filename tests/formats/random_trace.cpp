@@ -73,10 +73,14 @@ TraceInfo random_info(Random& random) {
   info.device_clock_uncertainty_ns = maybe<std::int64_t>(random, random_integer);
   info.devices = random_devices(random);
   info.devices_are_threads = random_bool(random);
+  info.recorder = random_text(random);
   info.dropped_records = random_integer(random);
   for (int i = 0; i < 3; ++i) {
     if (random_bool(random)) info.versions[random_text(random)] = random_text(random);
     if (random_bool(random)) info.counts[random_text(random)] = random_integer(random);
+    if (random_bool(random)) {
+      info.collector_overheads_ns[random_text(random)] = random_integer(random);
+    }
     if (random_bool(random)) info.ddp_logging_numbers[random_text(random)] = random_integer(random);
     if (random_bool(random)) info.ddp_logging_texts[random_text(random)] = random_text(random);
   }
@@ -105,7 +109,8 @@ struct Drawer {
   }
 
   Step step() const {
-    return {random_integer(random), random_small_integer(random), random_span(random)};
+    return {random_integer(random), random_small_integer(random), random_span(random),
+            random_bool(random)};
   }
   Scope scope() const {
     return {.span = random_span(random),
@@ -126,7 +131,10 @@ struct Drawer {
             .activity = static_cast<Activity>(below(3)),
             .name = name(),
             .correlation = random_integer(random),
-            .bytes = random_integer(random)};
+            .bytes = random_integer(random),
+            .captured_phase = maybe<Phase>(random, [&](Random&) {
+              return static_cast<Phase>(below(kPhaseNames.size()));
+            })};
   }
   DevicePhase device_phase() const {
     return {.span = random_span(random),
