@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,9 @@ namespace {
 std::string see_help() { return "see " + std::string(kTrainerKind.program) + " --help"; }
 
 constexpr std::int64_t kDefaultWorkers = 2;
+// In the order of the enumerations.
+constexpr std::array<std::string_view, 2> kDpThreadsNames = {"fresh", "pool"};
+constexpr std::array<std::string_view, 2> kDpAutocastNames = {"caller", "pytorch"};
 
 // What the user typed, before the workload's own values are filled in.
 struct Given {
@@ -27,6 +31,7 @@ struct Given {
   std::optional<std::int64_t> workers;
   std::string optimizer = "fused-adamw";
   std::string dp_threads = "fresh", dp_autocast = "caller";
+  std::string recorder = "auto";
   bool no_cudnn_attention = false;
   bool no_broadcast_buffers = false;
 };
@@ -119,10 +124,15 @@ void add_parallel_options(CLI::App& app, TrainOptions& options, Given& given) {
       ->group(kDdp);
 }
 
-void add_output_options(CLI::App& app, TrainOptions& options) {
+void add_output_options(CLI::App& app, TrainOptions& options, Given& given) {
   constexpr const char* kGroup = "Output";
   app.add_option("--trace", options.trace, "Record, and write the trace of this process")
       ->group(kGroup);
+  if (!kTrainerKind.devices_are_threads) {
+    app.add_option("--recorder", given.recorder,
+                   "What sees the GPUs: cupti, events (phases alone), or auto: cupti if it may")
+        ->group(kGroup);
+  }
   app.add_option("--metrics", options.metrics, "Write a JSON line {step, loss} a step")
       ->group(kGroup);
   app.add_option("--gradients", options.gradients,
@@ -191,11 +201,15 @@ Precision choose_precision(const WorkloadRow& row, const Given& given,
 // Which of `names`, in the order of the enumeration.
 template <typename Enum>
 Enum choose_word(const char* flag, const std::string& word,
-                 const std::array<std::string_view, 2>& names) {
+                 std::span<const std::string_view> names) {
   const auto found = std::ranges::find(names, word);
   if (found == names.end()) {
+    std::string known;
+    for (const std::string_view name : names) {
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    }
     throw UsageError(std::string(flag) + " " + word, "there is no such choice",
-                     "take " + std::string(names[0]) + " or " + std::string(names[1]));
+                     "choices: " + known);
   }
   return static_cast<Enum>(found - names.begin());
 }
@@ -204,9 +218,11 @@ void fill_in_devices(TrainOptions& options, const Given& given) {
   const auto named = static_cast<std::int64_t>(options.devices.size());
   options.workers = given.workers.value_or(named > 0 ? named : kDefaultWorkers);
   options.cudnn_attention = !given.no_cudnn_attention;
-  options.dp_threads = choose_word<DpThreads>("--dp-threads", given.dp_threads, {"fresh", "pool"});
+  options.dp_threads = choose_word<DpThreads>("--dp-threads", given.dp_threads, kDpThreadsNames);
   options.dp_autocast =
-      choose_word<DpAutocast>("--dp-autocast", given.dp_autocast, {"caller", "pytorch"});
+      choose_word<DpAutocast>("--dp-autocast", given.dp_autocast, kDpAutocastNames);
+  options.recorder =
+      choose_word<RecorderChoice>("--recorder", given.recorder, kRecorderChoiceNames);
 }
 
 void fill_in_defaults(CommandLine& line, const Given& given) {
@@ -245,7 +261,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
   app.add_flag("--version", show_version, "Print the version and leave");
   add_training_options(app, line.options, given);
   add_parallel_options(app, line.options, given);
-  add_output_options(app, line.options);
+  add_output_options(app, line.options, given);
   try {
     std::ranges::reverse(arguments);  // CLI11 takes them from the back
     app.parse(arguments);

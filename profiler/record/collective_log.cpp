@@ -92,7 +92,7 @@ void CollectiveLog::end(CollectiveHandle handle) noexcept {
   slot->state.store(State::ended, std::memory_order_release);
 }
 
-std::vector<Collective> CollectiveLog::drain(std::int64_t& given_up_count,
+std::vector<Collective> CollectiveLog::drain(std::vector<std::int64_t>& given_up_ns,
                                              std::vector<std::uint32_t>* indices) {
   std::vector<Collective> collectives;
   const std::uint32_t next = next_.load(std::memory_order_relaxed);
@@ -105,7 +105,8 @@ std::vector<Collective> CollectiveLog::drain(std::int64_t& given_up_count,
       collectives.push_back(slot->collective);
       if (indices != nullptr) indices->push_back(drained_);
     } else {
-      ++given_up_count;
+      // A slot that is being filled has no time yet; nothing but now is known.
+      given_up_ns.push_back(state == State::unused ? now_ns() : *slot->collective.ready_ns);
     }
   }
   return collectives;

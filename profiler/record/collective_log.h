@@ -49,9 +49,10 @@ class CollectiveLog {
   CollectiveHandle begin(const CollectiveStart& start) noexcept;
   void end(CollectiveHandle handle) noexcept;
 
-  // Moves out what has ended, in the order of begin(); what has not is given up and counted.
+  // Moves out what has ended, in the order of begin(); what has not is given up, and the time at
+  // which it was ready appended to `given_up_ns`.
   // `indices`: of their handles, one each. One caller at a time; begin() and end() may go on.
-  std::vector<Collective> drain(std::int64_t& given_up_count,
+  std::vector<Collective> drain(std::vector<std::int64_t>& given_up_ns,
                                 std::vector<std::uint32_t>* indices = nullptr);
   const std::string& communicator(NameId id) const { return communicators_.name(id.index); }
 

@@ -3,7 +3,7 @@
 
 namespace ddpprof {
 
-std::unique_ptr<DeviceSource> make_device_source(std::span<const std::int32_t> /*devices*/) {
+std::unique_ptr<DeviceSource> make_device_source(RecorderChoice /*choice*/) {
   return nullptr;
 }
 

@@ -170,6 +170,7 @@ void Recorder::begin_step(std::int64_t index) noexcept {
     begin_ns = log_->steps.back().span.end_ns;
   }
   log_->open_step = Step{.index = index, .visit = log_->visit, .span = {begin_ns, begin_ns}};
+  log_->dropped_before_step = log_->dropped_count.load(std::memory_order_relaxed);
   log_->state.store(state | Log::kInStep, std::memory_order_relaxed);
 }
 
@@ -180,6 +181,8 @@ void Recorder::end_step() noexcept {
   if ((state & Log::kOn) == 0 || !log_->open_step) return;
   log_->state.store(state & ~Log::kInStep, std::memory_order_relaxed);
   log_->open_step->span.end_ns = now_ns();
+  log_->open_step->has_losses =
+      log_->dropped_count.load(std::memory_order_relaxed) != log_->dropped_before_step;
   try {
     log_->steps.push_back(*log_->open_step);
     log_->last_step_epoch = Log::epoch_of(state);
@@ -198,7 +201,8 @@ void Recorder::begin_scope(Phase phase, std::string_view name, ScopeOptions opti
         {.phase = phase,
          .name = name,
          .replica = options.replica ? options.replica : replica_of_this_thread(log_->id),
-         .recorded = (state & recorded) == recorded});
+         .recorded = (state & recorded) == recorded,
+         .brief = options.brief});
   }
   if ((state & Log::kOn) == 0) return;
   ThreadLog* const log = log_->thread_log();
@@ -232,6 +236,7 @@ void Recorder::count(Counter counter, std::int64_t n) noexcept {
 
 CollectiveHandle Recorder::begin_collective(const CollectiveStart& start) noexcept {
   if (!is_on()) return {};
+  if (start.needs_work && !(log_->source && log_->source->sees_work())) return {};
   const CollectiveHandle handle = log_->collectives.begin(start);
   if (handle.index == CollectiveHandle{}.index) {
     log_->drop();
@@ -239,6 +244,12 @@ CollectiveHandle Recorder::begin_collective(const CollectiveStart& start) noexce
     log_->source->begin_collective(handle.index, start.device);
   }
   return handle;
+}
+
+void Recorder::end_launch(CollectiveHandle handle) noexcept {
+  if (handle.index != CollectiveHandle{}.index && log_->source) {
+    log_->source->end_launch(handle.index);
+  }
 }
 
 void Recorder::end_collective(CollectiveHandle handle, void* stream) noexcept {

@@ -44,10 +44,15 @@ struct CollectiveStart {
   std::optional<std::int32_t> bucket = {};
   std::optional<std::int32_t> root = {};  // rooted collectives
   std::int32_t device = 0;
+  // Recorded only where the device source sees the work that carries it.
+  bool needs_work = false;
 };
 
 struct ScopeOptions {
   bool computes = false;  // see Scope::computes
+  // Too short to be worth two events on a device: devices timed by events stay in the phase around
+  // it.
+  bool brief = false;
   std::optional<std::int32_t> replica = {};
 };
 
@@ -96,8 +101,10 @@ class Recorder {
   // Threads: any. `ready` and `end` are taken now, on the host's clock or, with a device source, on
   // the device's: ready when what its main stream holds is done, ended when what `stream` (a
   // cudaStream_t) holds is. May end after stop(), but not after take(); with a device source what
-  // ends after stop() is dropped and counted.
+  // ends after stop() is dropped and counted. end_launch(): the calling thread, which began it, has
+  // launched all that carries it.
   CollectiveHandle begin_collective(const CollectiveStart& start) noexcept;
+  void end_launch(CollectiveHandle handle) noexcept;
   void end_collective(CollectiveHandle handle, void* stream = nullptr) noexcept;
 
   // Threads: the one it is about, before its first scope; leave_thread() before it ends. Nested

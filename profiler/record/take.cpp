@@ -42,27 +42,37 @@ void add_scopes(Trace& trace, NameTable& names, const std::vector<ScopeRecord>& 
   }
 }
 
+void count_loss(Trace& trace, std::int64_t time_ns) {
+  ++trace.info.dropped_records;
+  for (Step& step : trace.steps) {
+    if (step.span.contains(time_ns)) step.has_losses = true;
+  }
+}
+
 // Collectives with the source's times; those it has none for are dropped and counted.
-std::vector<Collective> drain_collectives(CollectiveLog& log, DeviceSource* source,
-                                          std::int64_t& dropped_count) {
+std::vector<Collective> drain_collectives(CollectiveLog& log, DeviceSource* source, Trace& trace) {
   std::vector<std::uint32_t> indices;
-  std::vector<Collective> collectives = log.drain(dropped_count, &indices);
+  std::vector<std::int64_t> given_up_ns;
+  std::vector<Collective> collectives = log.drain(given_up_ns, &indices);
+  for (const std::int64_t ready_ns : given_up_ns) count_loss(trace, ready_ns);
   if (source == nullptr) return collectives;
   std::vector<CollectiveTimes> times;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     times.push_back({.index = indices[i],
                      .ready_ns = collectives[i].span.begin_ns,
+                     .start_ns = collectives[i].span.begin_ns,
                      .end_ns = collectives[i].span.end_ns});
   }
-  source->date_collectives(times);
+  source->date_collectives(trace, times);
   std::vector<Collective> dated;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (times[i].lost) {
-      ++dropped_count;
+      count_loss(trace, collectives[i].span.begin_ns);
       continue;
     }
     collectives[i].ready_ns = times[i].ready_ns;
-    collectives[i].span = {times[i].ready_ns, times[i].end_ns};
+    collectives[i].span = {times[i].start_ns, times[i].end_ns};
+    collectives[i].work = times[i].work;
     dated.push_back(collectives[i]);
   }
   return dated;
@@ -123,9 +133,13 @@ Trace Recorder::take(TraceInfo info) {
   trace.steps = std::exchange(log_->steps, {});
   add_scopes(trace, names, drained.scopes);
 
-  std::int64_t given_up_count = 0;
-  trace.collectives = drain_collectives(log_->collectives, log_->source.get(), given_up_count);
-  if (log_->options.service_threads > 0)
+  trace.info.recorder = log_->source ? log_->source->recorder() : kHostRecorder;
+  trace.info.dropped_records = log_->dropped_count.exchange(0, std::memory_order_relaxed);
+  if (log_->source) log_->source->collect(trace);
+
+  trace.collectives = drain_collectives(log_->collectives, log_->source.get(), trace);
+  // A source that sees the work has seen when it started, too.
+  if (log_->options.service_threads > 0 && !(log_->source && log_->source->sees_work()))
     find_starts(trace.collectives, log_->options.service_threads);
   for (Collective& collective : trace.collectives) {
     collective.communicator = names.intern(log_->collectives.communicator(collective.communicator));
@@ -138,18 +152,13 @@ Trace Recorder::take(TraceInfo info) {
   trace.info.clock_end = read_clock_pair();
   trace.info.boot_id = boot_id();
   trace.info.host = host_name();
-  trace.info.dropped_records = log_->dropped_count.exchange(0, std::memory_order_relaxed);
-  trace.info.dropped_records += given_up_count;
   for (std::size_t i = 0; i < kCountersCount; ++i) {
     const std::int64_t value = log_->counters[i].exchange(0, std::memory_order_relaxed);
     // 0 included: the loop would have counted one.
     trace.info.counts[std::string(kCounterNames[i])] = value;
   }
 
-  if (log_->source) {
-    log_->source->collect(trace);
-    sort_device_records(trace);
-  }
+  sort_device_records(trace);
   return trace;
 }
 

@@ -258,10 +258,12 @@ TEST(PlanOnGpus, PassesItsFlagsToTheTrainers) {
   EXPECT_EQ(value_of(plan_compare(options, machine(2)), "--dp-threads"), "absent");
   options.dp_threads = "pool";
   options.dp_autocast = "pytorch";
+  options.recorder = "events";
   options.no_cudnn_attention = true;
   const ComparePlan plan = plan_compare(options, machine(2));
   EXPECT_EQ(value_of(plan, "--dp-threads"), "pool");
   EXPECT_EQ(value_of(plan, "--dp-autocast"), "pytorch");
+  EXPECT_EQ(value_of(plan, "--recorder"), "events");
   EXPECT_NE(std::ranges::find(plan.arguments, "--no-cudnn-attention"), plan.arguments.end());
 }
 
@@ -273,6 +275,9 @@ TEST(PlanOnGpus, ItsFlagsAreRefusedOnACpu) {
   options.dp_autocast = "caller";
   EXPECT_TRUE(has(refusal<UsageError>(options, cpu), "--dp-autocast: is for GPUs alone"));
   options.dp_autocast.reset();
+  options.recorder = "auto";
+  EXPECT_TRUE(has(refusal<UsageError>(options, cpu), "--recorder: is for GPUs alone"));
+  options.recorder.reset();
   options.no_cudnn_attention = true;
   const std::string text = refusal<UsageError>(options, broken_machine());
   EXPECT_TRUE(has(text, "--no-cudnn-attention: is for GPUs alone")) << text;
@@ -286,6 +291,9 @@ TEST(PlanOnGpus, RefusesUnknownValuesOfItsFlags) {
   options.dp_threads.reset();
   options.dp_autocast = "fp8";
   EXPECT_TRUE(has(refusal<UsageError>(options, machine(2)), "known are caller, pytorch"));
+  options.dp_autocast.reset();
+  options.recorder = "nsys";
+  EXPECT_TRUE(has(refusal<UsageError>(options, machine(2)), "known are auto, cupti, events"));
 }
 
 TEST(PlanOnGpus, ABatchThatDoesNotDivideIsRefused) {

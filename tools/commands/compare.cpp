@@ -203,6 +203,11 @@ void add_dp_options(CLI::App& command, CompareOptions& options) {
       .add_flag("--no-cudnn-attention", options.no_cudnn_attention,
                 "Attention without cuDNN, whose plans every thread builds anew")
       ->group(group);
+  command
+      .add_option("--recorder", options.recorder,
+                  "What sees the GPUs: cupti, events (phases alone), or auto: cupti if it may")
+      ->type_name("NAME")
+      ->group(group);
 }
 
 void add_ddp_options(CLI::App& command, CompareOptions& options) {

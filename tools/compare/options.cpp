@@ -73,6 +73,7 @@ void require_one_of(std::string_view flag, const std::optional<std::string>& val
 void check_gpu_flags(const CompareOptions& options, const std::string& why_cpu) {
   const std::string hint = why_cpu + ", so this compares on the CPU; leave the flag out";
   if (options.dp_autocast) throw UsageError("--dp-autocast", "is for GPUs alone", hint);
+  if (options.recorder) throw UsageError("--recorder", "is for GPUs alone", hint);
   if (options.no_cudnn_attention)
     throw UsageError("--no-cudnn-attention", "is for GPUs alone", hint);
 }
@@ -189,6 +190,7 @@ std::vector<std::string> trainer_arguments(const CompareOptions& options, const 
   arguments.add_if(options.no_broadcast_buffers, "--no-broadcast-buffers");
   arguments.add("--dp-threads", options.dp_threads);
   arguments.add("--dp-autocast", options.dp_autocast);
+  arguments.add("--recorder", options.recorder);
   arguments.add_if(options.no_cudnn_attention, "--no-cudnn-attention");
   // Longer than ours: who is silent is told here, where all ranks are seen.
   arguments.add("--timeout", std::optional(2 * options.timeout_s + 10));
@@ -233,6 +235,7 @@ void check_usage(const CompareOptions& options) {
   }
   require_one_of("--dp-threads", options.dp_threads, {"fresh", "pool"});
   require_one_of("--dp-autocast", options.dp_autocast, {"caller", "pytorch"});
+  require_one_of("--recorder", options.recorder, {"auto", "cupti", "events"});
   if (options.warmup && *options.warmup < 0) {
     throw UsageError(fmt::format("--warmup {}", *options.warmup), "must not be negative");
   }

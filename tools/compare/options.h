@@ -29,7 +29,7 @@ struct CompareOptions {
   bool static_graph = false;
   bool find_unused_parameters = false;
   bool no_broadcast_buffers = false;
-  std::optional<std::string> dp_threads, dp_autocast;
+  std::optional<std::string> dp_threads, dp_autocast, recorder;
   bool no_cudnn_attention = false;
 
   std::optional<std::int64_t> steps, rounds, warmup;

@@ -35,7 +35,7 @@ std::vector<std::string> check_libraries();
 std::vector<at::Device> open_devices(const TrainOptions& options, const DeviceSlice& slice,
                                      const LauncherEnvironment& place);
 
-// CUDA ordinals, for make_device_source(); empty where devices are threads.
+// CUDA ordinals, for DeviceSource::open(); empty where devices are threads.
 std::vector<std::int32_t> ordinals_of(const std::vector<at::Device>& devices);
 
 Device describe_device(at::Device device);

@@ -1,6 +1,8 @@
 // Everything a trainer is told, checked as far as it can be without opening anything.
 #pragma once
 
+#include "profiler/record/device_source.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -79,6 +81,7 @@ struct TrainOptions {
 
   std::string fault;  // empty: none
   std::filesystem::path trace;
+  RecorderChoice recorder = RecorderChoice::automatic;
   std::filesystem::path metrics;
   std::filesystem::path gradients;
   std::optional<int> control_fd;

@@ -40,6 +40,17 @@ std::filesystem::path trace_path(const TrainOptions& options, const LauncherEnvi
   return path;
 }
 
+// Before anything else of CUDA is called.
+std::unique_ptr<DeviceSource> make_source(const TrainOptions& options) {
+  std::unique_ptr<DeviceSource> source = make_device_source(options.recorder);
+  if (source && options.recorder == RecorderChoice::cupti &&
+      source->recorder() != kCuptiRecorder) {
+    throw Error("--recorder cupti", std::string(source->reason()),
+                "--recorder events times phases alone and needs no CUPTI");
+  }
+  return source;
+}
+
 void say(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
     std::fprintf(stderr, "%s: %s\n", std::string(kTrainerKind.program).c_str(), note.c_str());
@@ -66,14 +77,21 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
       options.threads.value_or(default_threads(usable_cores(), devices_of_host));
   at::set_num_threads(static_cast<int>(threads));
 
-  const std::vector<std::string> notes = check_libraries();
+  std::vector<std::string> notes = check_libraries();
   apply_switches(options);
+  std::unique_ptr<DeviceSource> source = make_source(options);
   const std::vector<at::Device> open = open_devices(options, devices, place);
+  if (source) {
+    if (!source->reason().empty()) {
+      notes.push_back("phases alone are timed on the GPU: " + std::string(source->reason()));
+    }
+    source->open(ordinals_of(open));
+  }
 
   // CPU time of a thread says nothing while others work for it, or while it works for a GPU.
   Recorder recorder({.cpu_time = threads == 1 && kTrainerKind.devices_are_threads,
                      .service_threads = row.has_ranks ? kTrainerKind.collectives_at_once : 0},
-                    make_device_source(ordinals_of(open)));
+                    std::move(source));
   const ThreadScope main_thread(recorder, "main", true);
   const Workload workload =
       make_workload(options.workload, options.workload_options, options.precision);

@@ -1,7 +1,6 @@
-// The device source that needs no CUPTI: phases of each device by CUDA events, and NVTX ranges for
-// whoever collects them.
+#include "profiler/record/event_source.h"
+
 #include "profiler/record/device_events.h"
-#include "profiler/record/device_source.h"
 #include "profiler/record/nvtx_ranges.h"
 
 #include <array>
@@ -33,9 +32,14 @@ struct CollectiveEvents {
   std::size_t end = DeviceEvents::kNone;
 };
 
-class CudaEventSource : public DeviceSource {
+class EventSource : public DeviceSource {
  public:
-  explicit CudaEventSource(std::span<const std::int32_t> ordinals) {
+  explicit EventSource(std::string reason) : reason_(std::move(reason)) {}
+
+  std::string_view recorder() const noexcept override { return kEventRecorder; }
+  std::string_view reason() const noexcept override { return reason_; }
+
+  void open(std::span<const std::int32_t> ordinals) noexcept override {
     for (std::size_t i = 0; i < ordinals.size(); ++i) {
       devices_.push_back(std::make_unique<DeviceEvents>(ordinals[i], static_cast<std::int32_t>(i)));
       devices_.back()->pin();
@@ -69,6 +73,9 @@ class CudaEventSource : public DeviceSource {
   }
 
   void collect(Trace& trace) noexcept override {
+    if (!reason_.empty()) {
+      trace.issues.push_back({"recorded-without-cupti", "phases alone were timed: " + reason_, 1});
+    }
     trace.device_phases = std::exchange(phases_, {});
     if (uncertainty_ns_ > 0) trace.info.device_clock_uncertainty_ns = uncertainty_ns_;
     for (std::size_t i = 0; i < devices_.size(); ++i) {
@@ -80,12 +87,13 @@ class CudaEventSource : public DeviceSource {
     }
   }
 
-  void date_collectives(std::span<CollectiveTimes> collectives) noexcept override {
+  void date_collectives(const Trace& /*trace*/,
+                        std::span<CollectiveTimes> collectives) noexcept override {
     for (CollectiveTimes& one : collectives) {
       const auto found = collective_times_.find(one.index);
       one.lost = found == collective_times_.end();
       if (one.lost) continue;
-      one.ready_ns = found->second.begin_ns;
+      one.ready_ns = one.start_ns = found->second.begin_ns;
       one.end_ns = found->second.end_ns;
     }
     collective_times_.clear();
@@ -109,7 +117,7 @@ class CudaEventSource : public DeviceSource {
     if (open.recording != recording_) open = {.recording = recording_, .depth = 0, .where = {}};
     if (open.depth++ >= kMaxDepth) return;
     std::size_t& where = open.where[open.depth - 1];
-    where = scope.recorded ? find_devices(scope) : kNowhere;
+    where = scope.recorded && !scope.brief ? find_devices(scope) : kNowhere;
     on_each(where, [&](DeviceEvents& device) { device.push(scope.phase); });
   }
 
@@ -163,6 +171,7 @@ class CudaEventSource : public DeviceSource {
     }
   }
 
+  const std::string reason_;
   NvtxRanges ranges_;
   std::vector<std::unique_ptr<DeviceEvents>> devices_;
   std::atomic<std::uint64_t> recording_ = 0;
@@ -176,8 +185,8 @@ class CudaEventSource : public DeviceSource {
 
 }  // namespace
 
-std::unique_ptr<DeviceSource> make_device_source(std::span<const std::int32_t> devices) {
-  return std::make_unique<CudaEventSource>(devices);
+std::unique_ptr<DeviceSource> make_event_source(std::string reason) {
+  return std::make_unique<EventSource>(std::move(reason));
 }
 
 }  // namespace ddpprof
