@@ -59,6 +59,21 @@ std::vector<Collective> gradient_reductions(const Trace& trace) {
   return result;
 }
 
+// Each bucket's all-reduce is handed over in a scope of its own, which does not compute, by the
+// thread that brought the bucket's last gradient.
+void expect_launched_in_scopes(const Trace& trace, const std::vector<Collective>& reductions) {
+  const std::vector<Scope> launches = scopes_named(trace, "all_reduce");
+  ASSERT_EQ(launches.size(), reductions.size());
+  const std::vector<Scope> copies = scopes_named(trace, "bucket_copy");
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    EXPECT_EQ(launches[i].phase, Phase::all_reduce);
+    EXPECT_FALSE(launches[i].computes);
+    EXPECT_TRUE(contains(launches[i].span, Span{*reductions[i].ready_ns, *reductions[i].ready_ns}));
+    EXPECT_TRUE(std::ranges::any_of(
+        copies, [&](const Scope& copy) { return contains(copy.span, launches[i].span); }));
+  }
+}
+
 // "17214464, 263168"
 std::vector<std::int64_t> parse_sizes(const std::string& text) {
   std::vector<std::int64_t> sizes;
@@ -103,6 +118,7 @@ TEST(DdpTrace, HasEveryBucketsAllReduceOfEveryStep) {
       EXPECT_LT(reductions[i].span.begin_ns, reductions[i].span.end_ns);
     }
     EXPECT_EQ(trace.info.counts.at("all_reduce"), static_cast<std::int64_t>(reductions.size()));
+    expect_launched_in_scopes(trace, reductions);
   }
   const auto sequences = [](const Trace& trace) {
     std::vector<std::int64_t> result;
@@ -117,7 +133,7 @@ TEST(DdpTrace, HasEveryPhaseAndTellsComputingFromWaiting) {
   for (const Trace& trace : ranks) {
     EXPECT_EQ(phases(trace),
               (std::set<Phase>{Phase::data, Phase::forward, Phase::loss, Phase::backward,
-                               Phase::bucket_copy, Phase::optimizer}));
+                               Phase::bucket_copy, Phase::all_reduce, Phase::optimizer}));
     EXPECT_TRUE(trace.info.devices_are_threads);
     EXPECT_EQ(trace.info.world_size, 2);
     // Each backward ends with a wait for gloo, in which its thread does not compute.
