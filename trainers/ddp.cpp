@@ -4,7 +4,7 @@
 #include "trainers/ddp.h"
 
 #include "trainers/common/accelerator.h"
-#include "trainers/common/bucket_scopes.h"
+#include "trainers/common/bucket_hooks.h"
 #include "trainers/common/precision.h"
 #include "trainers/common/process_group.h"
 #include "trainers/common/reducer_setup.h"
@@ -35,8 +35,10 @@ class DistributedDataParallel : public Strategy {
     peers_ = meet_peers(place_, device(), recorder_, options_.timeout_s, tell_port);
     guarded([&] {
       take_over_rank_0(peers_.group, parameters_, unique_buffers(*model_));
+      bucket_hooks_.emplace(recorder_, parameters_);
       parts_ = make_reducer(unique_parameters(*model_), peers_.group, options_.reducer,
                             workload_.model_text);
+      bucket_hooks_->close_pairs();
     });
     if (is_planted(fault_, FaultKind::sum_gradients, place_.rank, place_.world_size)) {
       plant_summing_hook(*parts_.reducer, peers_.group);
@@ -77,16 +79,11 @@ class DistributedDataParallel : public Strategy {
   }
 
   void set_recording(bool is_on) override {
-    // On a GPU both would change what is measured: DDP's figures wait for the device in every
-    // forward, and the copies, hundreds a step, need more than events to be told from backward.
+    // On a GPU that would change what is measured: filling the figures waits for the device in
+    // every forward.
     if (kTrainerKind.devices_are_threads) {
       parts_.reducer->set_ddp_runtime_logging_sample_rate(is_on ? kRecordingLoggingRate
                                                                 : kUsualLoggingRate);
-      if (is_on) {
-        bucket_scopes_.emplace(recorder_);
-      } else {
-        bucket_scopes_.reset();
-      }
     }
     if (!is_on) {
       peers_.backend->wait_for_reports();
@@ -108,10 +105,10 @@ class DistributedDataParallel : public Strategy {
 
   void shut_down() override {
     guarded([&] {
-      bucket_scopes_.reset();
       synchronize(device());
       parts_.logger.reset();
       parts_.reducer.reset();
+      bucket_hooks_.reset();
       leave_peers(peers_, place_, options_.timeout_s);
     });
   }
@@ -145,9 +142,12 @@ class DistributedDataParallel : public Strategy {
   at::Tensor finish_forward(const at::Tensor& output, bool sync) {
     const bool searches = options_.reducer.find_unused_parameters && !options_.reducer.static_graph;
     buffers_are_due_ = sync;
-    if (sync) {
-      parts_.reducer->prepare_for_backward(searches ? std::vector<at::Tensor>{output}
-                                                    : std::vector<at::Tensor>{});
+    if (sync && searches) {
+      const PhaseScope scope(recorder_, Phase::bucket_copy, "search_unused_parameters",
+                             {.computes = true, .brief = true});
+      parts_.reducer->prepare_for_backward({output});
+    } else if (sync) {
+      parts_.reducer->prepare_for_backward({});
     }
     const bool delays = options_.reducer.static_graph && sync && !first_all_reduce_is_delayed_;
     return searches || delays ? sink(output, on_sink_backward_) : output;
@@ -164,6 +164,7 @@ class DistributedDataParallel : public Strategy {
 
   void backward(const at::Tensor& loss, bool sync) {
     const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
+    bucket_hooks_->expect_copies(sync);
     if (!sync) {
       loss.backward();
       recorder_.count(Counter::backward);
@@ -177,6 +178,7 @@ class DistributedDataParallel : public Strategy {
         torch::autograd::Engine::get_default_engine().queue_callback([this] {
           recorder_.end_compute();
           recorder_.change_phase(Phase::all_reduce);
+          bucket_hooks_->enclose_finalize();
         });
       });
     }
@@ -200,7 +202,7 @@ class DistributedDataParallel : public Strategy {
   Peers peers_;
   ReducerParts parts_;
   std::function<void()> on_sink_backward_;
-  std::optional<BucketScopes> bucket_scopes_;
+  std::optional<BucketHooks> bucket_hooks_;
   bool is_first_step_ = true;
   bool buffers_are_due_ = false;  // the previous forward synchronised
   bool first_all_reduce_is_delayed_ = false;

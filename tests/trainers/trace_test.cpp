@@ -41,10 +41,37 @@ std::set<Phase> phases(const Trace& trace) {
   return result;
 }
 
+std::vector<Scope> scopes_named(const Trace& trace, std::string_view name) {
+  std::vector<Scope> result;
+  std::ranges::copy_if(trace.scopes, std::back_inserter(result), [&](const Scope& scope) {
+    return trace.names.at(scope.name.index) == name;
+  });
+  return result;
+}
+
+bool contains(const Span& outer, const Span& inner) {
+  return outer.begin_ns <= inner.begin_ns && inner.end_ns <= outer.end_ns;
+}
+
 std::vector<Collective> gradient_reductions(const Trace& trace) {
   std::vector<Collective> result;
   std::ranges::copy_if(trace.collectives, std::back_inserter(result), &Collective::gradient);
   return result;
+}
+
+// Each bucket's all-reduce is handed over in a scope of its own, which does not compute, by the
+// thread that brought the bucket's last gradient.
+void expect_launched_in_scopes(const Trace& trace, const std::vector<Collective>& reductions) {
+  const std::vector<Scope> launches = scopes_named(trace, "all_reduce");
+  ASSERT_EQ(launches.size(), reductions.size());
+  const std::vector<Scope> copies = scopes_named(trace, "bucket_copy");
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    EXPECT_EQ(launches[i].phase, Phase::all_reduce);
+    EXPECT_FALSE(launches[i].computes);
+    EXPECT_TRUE(contains(launches[i].span, Span{*reductions[i].ready_ns, *reductions[i].ready_ns}));
+    EXPECT_TRUE(std::ranges::any_of(
+        copies, [&](const Scope& copy) { return contains(copy.span, launches[i].span); }));
+  }
 }
 
 // "17214464, 263168"
@@ -91,6 +118,7 @@ TEST(DdpTrace, HasEveryBucketsAllReduceOfEveryStep) {
       EXPECT_LT(reductions[i].span.begin_ns, reductions[i].span.end_ns);
     }
     EXPECT_EQ(trace.info.counts.at("all_reduce"), static_cast<std::int64_t>(reductions.size()));
+    expect_launched_in_scopes(trace, reductions);
   }
   const auto sequences = [](const Trace& trace) {
     std::vector<std::int64_t> result;
@@ -105,7 +133,7 @@ TEST(DdpTrace, HasEveryPhaseAndTellsComputingFromWaiting) {
   for (const Trace& trace : ranks) {
     EXPECT_EQ(phases(trace),
               (std::set<Phase>{Phase::data, Phase::forward, Phase::loss, Phase::backward,
-                               Phase::bucket_copy, Phase::optimizer}));
+                               Phase::bucket_copy, Phase::all_reduce, Phase::optimizer}));
     EXPECT_TRUE(trace.info.devices_are_threads);
     EXPECT_EQ(trace.info.world_size, 2);
     // Each backward ends with a wait for gloo, in which its thread does not compute.
@@ -132,6 +160,56 @@ TEST(DdpTrace, HasEveryPhaseAndTellsComputingFromWaiting) {
   }
 }
 
+// Each gradient goes into its bucket once a step, in the backward that reduces; at its end one
+// finalize waits for the buckets and copies them out.
+void expect_bucket_copies(const Trace& trace, bool are_copied_out) {
+  const std::int64_t parameters = trace.info.ddp_logging_numbers.at("num_parameter_tensors");
+  const std::vector<Scope> copies_in = scopes_named(trace, "bucket_copy");
+  EXPECT_EQ(copies_in.size(), static_cast<std::size_t>(parameters * kRecordedSteps));
+  const std::vector<Scope> finalizes = scopes_named(trace, "finalize_buckets");
+  EXPECT_EQ(finalizes.size(), static_cast<std::size_t>(kRecordedSteps));
+  const std::vector<Scope> copies_out =
+      scopes_named(trace, "torch.distributed.ddp.reducer::copy_bucket_to_grad");
+  EXPECT_EQ(copies_out.size(), are_copied_out ? copies_in.size() : 0U);
+  for (const Scope& copy : copies_in) {
+    EXPECT_TRUE(copy.computes);
+    EXPECT_EQ(copy.phase, Phase::bucket_copy);
+  }
+  for (const Scope& finalize : finalizes) {
+    EXPECT_FALSE(finalize.computes) << "it waits for the last all-reduce";
+    EXPECT_EQ(finalize.phase, Phase::bucket_copy);
+    EXPECT_TRUE(std::ranges::any_of(trace.scopes, [&](const Scope& scope) {
+      return scope.phase == Phase::backward && !scope.computes &&
+             contains(scope.span, finalize.span);
+    }));
+    for (const Scope& copy : copies_in) {
+      EXPECT_FALSE(contains(finalize.span, copy.span));
+    }
+  }
+  for (const Scope& copy : copies_out) {
+    EXPECT_TRUE(copy.computes);
+    EXPECT_TRUE(std::ranges::any_of(
+        finalizes, [&](const Scope& finalize) { return contains(finalize.span, copy.span); }));
+  }
+}
+
+TEST(DdpTrace, HasEveryCopyIntoAndOutOfABucketWithEveryOption) {
+  for (const Arguments& options : std::vector<Arguments>{{},
+                                                         {"--bucket-cap-mb", "0.1"},
+                                                         {"--gradient-as-bucket-view"},
+                                                         {"--static-graph"},
+                                                         {"--find-unused-parameters"},
+                                                         {"--micro-steps", "3"},
+                                                         {"--no-broadcast-buffers"}}) {
+    SCOPED_TRACE(options.empty() ? "defaults" : options.front());
+    const bool are_views = !options.empty() && options.front() == "--gradient-as-bucket-view";
+    for (const Trace& trace : record_ddp(options)) {
+      expect_bucket_copies(trace, !are_views);
+      EXPECT_EQ(trace.info.dropped_records, 0);
+    }
+  }
+}
+
 TEST(DdpTrace, TheMapOfUsedParametersIsNoGradient) {
   const std::vector<Trace> ranks = record_ddp({"--find-unused-parameters"});
   const Trace& trace = ranks[0];
@@ -140,9 +218,8 @@ TEST(DdpTrace, TheMapOfUsedParametersIsNoGradient) {
     return collective.kind == CollectiveKind::all_reduce && !collective.gradient;
   };
   EXPECT_EQ(std::ranges::count_if(trace.collectives, is_map), kRecordedSteps);
-  EXPECT_EQ(
-      std::ranges::count(trace.names, "torch.distributed.ddp.reducer::search_unused_parameters"),
-      1);
+  EXPECT_EQ(scopes_named(trace, "search_unused_parameters").size(),
+            static_cast<std::size_t>(kRecordedSteps));
   EXPECT_FALSE(reductions.empty());
 }
 

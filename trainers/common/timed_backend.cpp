@@ -38,69 +38,69 @@ void TimedBackend::setGroupUid(const std::string& uid) {
   inner_->setGroupUid(uid);
 }
 
-c10::intrusive_ptr<c10d::Work> TimedBackend::allreduce(std::vector<at::Tensor>& tensors,
-                                                       const c10d::AllreduceOptions& options) {
-  // The other one in a backward is the map of used parameters, of integers.
-  const bool gradient = in_backward_ && tensors.at(0).is_floating_point();
-  CollectiveStart start{.kind = CollectiveKind::all_reduce,
-                        .communicator = kCommunicator,
-                        .sequence = sequence_++,
-                        .bytes = count_bytes(tensors),
-                        .gradient = gradient,
-                        .bucket = {},
-                        .root = {}};
-  if (gradient) {
-    start.bucket = bucket_++;
-  }
-  recorder_.count(Counter::all_reduce);
+// Between begin_collective() and end_launch() nothing may launch but what carries the collective.
+template <typename Call>
+c10::intrusive_ptr<c10d::Work> TimedBackend::timed(const CollectiveStart& start, const Call& call) {
   const CollectiveHandle handle = recorder_.begin_collective(start);
-  auto work = inner_->allreduce(tensors, options);
+  auto work = call();
+  recorder_.end_launch(handle);
   report_end(work, handle);
   return work;
+}
+
+c10::intrusive_ptr<c10d::Work> TimedBackend::allreduce(std::vector<at::Tensor>& tensors,
+                                                       const c10d::AllreduceOptions& options) {
+  recorder_.count(Counter::all_reduce);
+  // The other one in a backward is the map of used parameters, of integers.
+  if (in_backward_ && tensors.at(0).is_floating_point()) {
+    return allreduce_bucket(tensors, options);
+  }
+  return timed({.kind = CollectiveKind::all_reduce,
+                .communicator = kCommunicator,
+                .sequence = sequence_++,
+                .bytes = count_bytes(tensors)},
+               [&] { return inner_->allreduce(tensors, options); });
+}
+
+c10::intrusive_ptr<c10d::Work> TimedBackend::allreduce_bucket(
+    std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) {
+  const PhaseScope scope(recorder_, Phase::all_reduce, "all_reduce", {.brief = true});
+  return timed({.kind = CollectiveKind::all_reduce,
+                .communicator = kCommunicator,
+                .sequence = sequence_++,
+                .bytes = count_bytes(tensors),
+                .gradient = true,
+                .bucket = bucket_++},
+               [&] { return inner_->allreduce(tensors, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> TimedBackend::broadcast(std::vector<at::Tensor>& tensors,
                                                        const c10d::BroadcastOptions& options) {
   recorder_.count(Counter::broadcast);
-  const CollectiveHandle handle =
-      recorder_.begin_collective({.kind = CollectiveKind::broadcast,
-                                  .communicator = kCommunicator,
-                                  .sequence = sequence_++,
-                                  .bytes = count_bytes(tensors),
-                                  .gradient = false,
-                                  .bucket = {},
-                                  .root = static_cast<std::int32_t>(options.rootRank)});
-  auto work = inner_->broadcast(tensors, options);
-  report_end(work, handle);
-  return work;
+  return timed({.kind = CollectiveKind::broadcast,
+                .communicator = kCommunicator,
+                .sequence = sequence_++,
+                .bytes = count_bytes(tensors),
+                .root = static_cast<std::int32_t>(options.rootRank)},
+               [&] { return inner_->broadcast(tensors, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> TimedBackend::allgather(
     std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
     const c10d::AllgatherOptions& options) {
-  const CollectiveHandle handle = recorder_.begin_collective({.kind = CollectiveKind::all_gather,
-                                                              .communicator = kCommunicator,
-                                                              .sequence = sequence_++,
-                                                              .bytes = count_bytes(inputs),
-                                                              .gradient = false,
-                                                              .bucket = {},
-                                                              .root = {}});
-  auto work = inner_->allgather(outputs, inputs, options);
-  report_end(work, handle);
-  return work;
+  return timed({.kind = CollectiveKind::all_gather,
+                .communicator = kCommunicator,
+                .sequence = sequence_++,
+                .bytes = count_bytes(inputs)},
+               [&] { return inner_->allgather(outputs, inputs, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> TimedBackend::barrier(const c10d::BarrierOptions& options) {
-  const CollectiveHandle handle = recorder_.begin_collective({.kind = CollectiveKind::barrier,
-                                                              .communicator = kCommunicator,
-                                                              .sequence = sequence_++,
-                                                              .bytes = 0,
-                                                              .gradient = false,
-                                                              .bucket = {},
-                                                              .root = {}});
-  auto work = inner_->barrier(options);
-  report_end(work, handle);
-  return work;
+  return timed({.kind = CollectiveKind::barrier,
+                .communicator = kCommunicator,
+                .sequence = sequence_++,
+                .bytes = 0},
+               [&] { return inner_->barrier(options); });
 }
 
 void TimedBackend::report_end(const c10::intrusive_ptr<c10d::Work>& work, CollectiveHandle handle) {

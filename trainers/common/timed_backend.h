@@ -52,6 +52,14 @@ class TimedBackend : public c10d::Backend {
   void abort() override { inner_->abort(); }
 
  private:
+  // An all-reduce of gradients, in a scope of its own on the thread that launches it.
+  c10::intrusive_ptr<c10d::Work> allreduce_bucket(std::vector<at::Tensor>& tensors,
+                                                  const c10d::AllreduceOptions& options);
+
+  // What `call` launches on the inner backend, as one collective.
+  template <typename Call>
+  c10::intrusive_ptr<c10d::Work> timed(const CollectiveStart& start, const Call& call);
+
   // Reports the end when `work` is done, in whichever thread finishes it.
   void report_end(const c10::intrusive_ptr<c10d::Work>& work, CollectiveHandle handle);
 

@@ -12,17 +12,19 @@ static_assert(TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR == 11,
               "torch::cuda::nccl differs from release to release");
 
 ReduceAddCoalesced::ReduceAddCoalesced(Recorder& recorder, std::int64_t replicas_count,
-                                       std::int64_t parameters_count, bool use_nccl)
+                                       std::int64_t parameters_count,
+                                       ReplicaCollectives* collectives)
     : recorder_(recorder),
       replicas_count_(static_cast<std::size_t>(replicas_count)),
       parameters_count_(static_cast<std::size_t>(parameters_count)),
-      use_nccl_(use_nccl) {}
+      collectives_(collectives) {}
 
 // Shape: `parts` is one flat tensor a replica, on its device; the sum is on the first one's.
 at::Tensor ReduceAddCoalesced::reduce(std::vector<at::Tensor> parts) const {
-  if (use_nccl_) {
+  if (collectives_ != nullptr) {
     at::Tensor sum = at::empty_like(parts[0]);
-    torch::cuda::nccl::reduce(parts, sum, /*root=*/0);
+    collectives_->reduce(static_cast<std::int64_t>(sum.nbytes()),
+                         [&] { torch::cuda::nccl::reduce(parts, sum, /*root=*/0); });
     return sum;
   }
   at::Tensor sum = parts[0];

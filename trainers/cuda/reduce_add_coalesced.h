@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profiler/record/recorder.h"
+#include "trainers/cuda/replica_collectives.h"
 
 #include <cstdint>
 
@@ -16,8 +17,9 @@ namespace ddpprof {
 // Threads: the engine runs it on the first device's thread. One instance serves one backward.
 class ReduceAddCoalesced : public torch::autograd::Node {
  public:
+  // `collectives`: NCCL's between the replicas, which outlive this; null: NCCL cannot.
   ReduceAddCoalesced(Recorder& recorder, std::int64_t replicas_count, std::int64_t parameters_count,
-                     bool use_nccl);
+                     ReplicaCollectives* collectives);
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override;
 
@@ -26,7 +28,7 @@ class ReduceAddCoalesced : public torch::autograd::Node {
 
   Recorder& recorder_;
   std::size_t replicas_count_, parameters_count_;
-  bool use_nccl_;
+  ReplicaCollectives* collectives_;
 };
 
 // Source: torch.cuda.comm, buffer_size of broadcast_coalesced and reduce_add_coalesced.

@@ -10,12 +10,29 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/cuda/comm.h>
+#include <torch/csrc/utils/tensor_flatten.h>
 
 namespace ddpprof {
+namespace {
+
+// How torch::cuda::broadcast_coalesced cuts them.
+std::vector<std::int64_t> chunk_bytes_of(const std::vector<at::Tensor>& tensors) {
+  std::vector<std::int64_t> bytes;
+  for (const auto& chunk : torch::utils::take_tensors(tensors, kCoalescedBytes)) {
+    bytes.push_back(static_cast<std::int64_t>(chunk.size));
+  }
+  return bytes;
+}
+
+}  // namespace
 
 Replicas::Replicas(Recorder& recorder, const Workload& workload, const Model& original,
                    const std::vector<at::Device>& devices)
-    : recorder_(recorder), original_(tensors_of(original)) {
+    : recorder_(recorder),
+      collectives_(recorder, devices),
+      original_(tensors_of(original)),
+      parameter_chunks_(chunk_bytes_of(original_.parameters)),
+      buffer_chunks_(chunk_bytes_of(original_.buffers)) {
   for (const at::Device device : devices) {
     ordinals_.push_back(device.index());
     models_.push_back(workload.make_model());
@@ -33,18 +50,27 @@ Replicas::Tensors Replicas::tensors_of(const Model& model) {
   return {.parameters = unique_parameters(model).tensors, .buffers = unique_buffers(model)};
 }
 
+std::vector<std::vector<at::Tensor>> Replicas::broadcast(
+    const std::vector<at::Tensor>& tensors, const std::vector<std::int64_t>& chunk_bytes) {
+  const auto launch = [&] {
+    return torch::cuda::broadcast_coalesced(tensors, ordinals_, kCoalescedBytes);
+  };
+  return use_nccl_ ? collectives_.broadcast(chunk_bytes, launch) : launch();
+}
+
 void Replicas::replicate() {
   std::vector<std::vector<at::Tensor>> parameters;  // [replica][parameter]
   std::vector<std::vector<at::Tensor>> buffers;
   {
     const at::NoGradGuard no_grad;
-    parameters = torch::cuda::broadcast_coalesced(original_.parameters, ordinals_, kCoalescedBytes);
+    parameters = broadcast(original_.parameters, parameter_chunks_);
     if (!original_.buffers.empty()) {
-      buffers = torch::cuda::broadcast_coalesced(original_.buffers, ordinals_, kCoalescedBytes);
+      buffers = broadcast(original_.buffers, buffer_chunks_);
     }
   }
   const auto node = std::make_shared<ReduceAddCoalesced>(
-      recorder_, count(), static_cast<std::int64_t>(original_.parameters.size()), use_nccl_);
+      recorder_, count(), static_cast<std::int64_t>(original_.parameters.size()),
+      use_nccl_ ? &collectives_ : nullptr);
   node->set_next_edges(torch::autograd::collect_next_edges(original_.parameters));
   for (std::size_t replica = 0; replica < tensors_.size(); ++replica) {
     Tensors& own = tensors_[replica];

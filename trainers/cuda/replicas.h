@@ -3,6 +3,7 @@
 #pragma once
 
 #include "profiler/record/recorder.h"
+#include "trainers/cuda/replica_collectives.h"
 #include "trainers/workloads/workload.h"
 
 #include <cstdint>
@@ -34,10 +35,16 @@ class Replicas {
   };
   static Tensors tensors_of(const Model& model);
 
+  // Shape: result[replica][tensor]; the first replica's are `tensors` themselves.
+  std::vector<std::vector<at::Tensor>> broadcast(const std::vector<at::Tensor>& tensors,
+                                                 const std::vector<std::int64_t>& chunk_bytes);
+
   Recorder& recorder_;
+  ReplicaCollectives collectives_;
   std::vector<std::int64_t> ordinals_;
   bool use_nccl_;
   Tensors original_;
+  std::vector<std::int64_t> parameter_chunks_, buffer_chunks_;  // bytes
   std::vector<std::shared_ptr<Model>> models_;
   std::vector<Tensors> tensors_;  // one a replica, in the original's order
 };
