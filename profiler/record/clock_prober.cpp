@@ -55,23 +55,28 @@ void ClockProber::probe(std::vector<ClockProbe>& probes) noexcept {
   int before = 0;
   if (failed(cudaGetDevice(&before), "cudaGetDevice")) return;
   const auto thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
-  for (const Place& place : places_) {
-    if (failed(cudaSetDevice(place.ordinal), "cudaSetDevice") ||
-        failed(cudaDeviceSynchronize(), "cudaDeviceSynchronize")) {
-      break;
+  // False: a call failed.
+  const auto watch = [&](std::int32_t ordinal, const auto& act) {
+    const std::int64_t begin_ns = now_ns();
+    if (!act()) return false;
+    try {
+      probes.push_back({.ordinal = ordinal, .thread = thread, .host = {begin_ns, now_ns()}});
+    } catch (const std::bad_alloc&) {
+      return false;
     }
-    for (int i = 0; i < kTries; ++i) {
-      const std::int64_t begin_ns = now_ns();
-      if (failed(cudaMemsetAsync(place.bytes, 0, kBytes, nullptr), "cudaMemsetAsync") ||
-          failed(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize")) {
-        break;
-      }
-      try {
-        probes.push_back(
-            {.ordinal = place.ordinal, .thread = thread, .host = {begin_ns, now_ns()}});
-      } catch (const std::bad_alloc&) {
-        break;
-      }
+    return true;
+  };
+  for (const Place& place : places_) {
+    if (failed(cudaSetDevice(place.ordinal), "cudaSetDevice")) break;
+    // Not to be part of a trace, either.
+    bool goes_on = watch(place.ordinal, [&] {
+      return !failed(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    });
+    for (int i = 0; i < kTries && goes_on; ++i) {
+      goes_on = watch(place.ordinal, [&] {
+        return !failed(cudaMemsetAsync(place.bytes, 0, kBytes, nullptr), "cudaMemsetAsync") &&
+               !failed(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+      });
     }
   }
   cudaSetDevice(before);

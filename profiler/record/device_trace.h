@@ -16,7 +16,8 @@
 namespace ddpprof {
 
 // A set of four bytes on an idle device, and the host's clock on both sides of its launch and the
-// wait for it: pieces of evidence of how the device's times stand to the host's.
+// wait for it: a piece of evidence of how the device's times stand to the host's. Or calls alone,
+// which prove nothing and, like the others, do not become part of a trace.
 struct ClockProbe {
   std::int32_t ordinal = 0;
   std::uint32_t thread = 0;  // the system's id
