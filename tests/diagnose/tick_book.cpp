@@ -13,6 +13,7 @@ TickBook::TickBook(const MachineState& machine)
 void TickBook::begin_step() {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     devices_[d].tables.emplace_back();
+    devices_[d].overlaps.emplace_back();
     Marker marker{machine_.steps.size() - 1, {}};
     const auto queue = machine_.devices[d].queues.find(kMainStream);
     if (queue != machine_.devices[d].queues.end()) {
@@ -31,6 +32,12 @@ void TickBook::begin_step() {
 void TickBook::book() {
   keep_history();
   for (std::size_t d = 0; d < devices_.size(); ++d) book_device(d);
+}
+
+std::vector<std::vector<Overlap>> TickBook::overlaps() const {
+  std::vector<std::vector<Overlap>> overlaps;
+  for (const DeviceBook& book : devices_) overlaps.push_back(book.overlaps);
+  return overlaps;
 }
 
 std::vector<std::vector<Breakdown>> TickBook::close() {
@@ -70,6 +77,7 @@ void TickBook::book_device(std::size_t d) {
     book.parked.push_back(std::exchange(book.stall, {}));
   }
   if (!book.window || is_past_the_end(d)) return;
+  book_overlap(machine_.devices[d], book.overlaps[*book.window]);
   if (winner) {
     const Kernel& kernel = machine_.kernels[*winner];
     book.tables[*book.window].add({kernel.phase, kernel.action.activity, {}}, kTickNs);
@@ -78,6 +86,27 @@ void TickBook::book_device(std::size_t d) {
     book.stall.ticks.push_back(machine_.now);
     book.stall.steps.push_back(*book.window);
   }
+}
+
+void TickBook::book_overlap(const DeviceState& device, Overlap& overlap) const {
+  bool computes = false, communicates = false, all_reduces = false, transfers = false;
+  for (const auto& [stream, queue] : device.queues) {
+    if (queue.empty() || machine_.kernels[queue.front()].start_tick == kNever) continue;
+    const Kernel& kernel = machine_.kernels[queue.front()];
+    computes = computes || kernel.action.activity == Activity::compute;
+    communicates = communicates || kernel.action.activity == Activity::communication;
+    const auto& meeting = kernel.action.meeting;
+    if (!meeting || !meeting->gradient || meeting->kind != CollectiveKind::all_reduce) continue;
+    all_reduces = true;
+    transfers = transfers || kernel.end_tick != kNever;
+  }
+  const auto count = [](bool holds, std::int64_t& sum_ns) { sum_ns += holds ? kTickNs : 0; };
+  count(communicates, overlap.communication_ns);
+  count(communicates && computes, overlap.hidden_communication_ns);
+  count(all_reduces, overlap.total_ns);
+  count(all_reduces && computes, overlap.hidden_ns);
+  count(transfers && !computes, overlap.exposed_transfer_ns);
+  count(all_reduces && !transfers && !computes, overlap.exposed_wait_ns);
 }
 
 // The last window ends with the host or with the work launched in it.
@@ -129,8 +158,9 @@ Label TickBook::label_stall(const DeviceBook& book, std::int64_t begin, std::int
                             const Kernel& x) const {
   const Phase process = book.process_history[static_cast<std::size_t>(tick)];
   if (!x.action.is_recorded) return {process, Activity::stall, StallKind::host};
-  if (x.return_tick <= begin) return {x.phase, Activity::stall, StallKind::queued};
-  if (tick >= x.return_tick) return {x.phase, Activity::stall, StallKind::latency};
+  const bool has_returned = x.return_tick != kNever;  // else it blocks until x is done
+  if (has_returned && x.return_tick <= begin) return {x.phase, Activity::stall, StallKind::queued};
+  if (has_returned && tick >= x.return_tick) return {x.phase, Activity::stall, StallKind::latency};
   const auto& own = thread_history_[x.thread][static_cast<std::size_t>(tick)];
   const bool waits =
       x.call_before && x.call_before->synchronizes && x.call_before->return_tick > begin;

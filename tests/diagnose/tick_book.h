@@ -22,7 +22,8 @@ class TickBook {
   // The tick [now, now + 1), after all that happens at its begin has happened.
   void book();
 
-  // Shape: a list a device, a table a step.
+  // Shape: a list a device, an entry a step.
+  std::vector<std::vector<Overlap>> overlaps() const;
   std::vector<std::vector<Breakdown>> close();
 
  private:
@@ -46,10 +47,12 @@ class TickBook {
     std::vector<Stall> parked;           // over, but what they waited for has not started
     std::vector<Phase> process_history;  // of each tick
     std::vector<Breakdown> tables;
+    std::vector<Overlap> overlaps;
   };
 
   void keep_history();
   void book_device(std::size_t d);
+  void book_overlap(const DeviceState& device, Overlap& overlap) const;
   bool is_past_the_end(std::size_t d) const;
   std::optional<std::size_t> find_winner(const DeviceState& device) const;
   std::optional<std::size_t> started_on_main(const DeviceState& device) const;
