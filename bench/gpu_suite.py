@@ -58,7 +58,7 @@ def parse(arguments):
     add("--steps", type=int, default=20, help="measured steps a turn")
     add("--batches", default="64,512", help="global batches; dp-threads, nsys-twin and why-ddp "
         "take the first, overhead the first for launch-bound and the last for large-kernels")
-    add("--pairs", type=int, help="pairs of visits of overhead (default 40 and 20)")
+    add("--pairs", type=int, help="pairs of visits of overhead (default 32 and 20)")
     add("--precision", choices=["bf16", "fp32"], default="bf16")
     add("--seq", type=int, default=128)
     for name in ("layers", "width", "vocab", "threads"):

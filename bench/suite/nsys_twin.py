@@ -11,8 +11,9 @@ import time
 from suite import native_trace, nsys_trace
 from suite.beside_python import WARMUP, sizes
 from suite.front_end import nsys_environment, with_own_libraries
+from suite.jobs import free_port, run_job
 from suite.launch_counts import count, names_that_differ, quantities
-from suite.processes import Failed, free_port, place_of_rank, run_job
+from suite.processes import Failed, place_of_rank
 from suite.recording import scratch
 from suite.records import phases_of
 

@@ -13,12 +13,12 @@ from suite.turns import standing
 
 STRATEGIES = ("single", "dp", "ddp")
 # How many pairs; which strategies stand side by side, as far as the memory of a GPU goes.
-REGIMES = {"launch-bound": (40, [STRATEGIES]),
+REGIMES = {"launch-bound": (32, [STRATEGIES]),
            "large-kernels": (20, [(strategy,) for strategy in STRATEGIES])}
 GOALS = {("launch-bound", "cupti"): 0.02, ("large-kernels", "cupti"): 0.001}
 EVENTS_GOAL = 0.005
 
-STEPS = 6  # of a visit that count
+STEPS = 5  # of a visit that count; few, so that traces stay small
 SETTLING = 2  # after the trainer's own discarded ones: the switch itself drains the device
 STARTS = 6  # visits of one step, on and off, that show what the switch costs
 LEAST_PAIRS = 4  # of which figures are made when the time is up

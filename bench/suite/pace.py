@@ -37,10 +37,9 @@ def host_pace(records):
 
 def launches_apart(records, launches):
     """Nanoseconds from a launch to the next of the same thread, inside one backward of main."""
-    backwards = [one for one in records.ranges.get(records.main, []) if one.phase == BACKWARD]
     found = []
-    for one in backwards:
-        inside = [call for call in launches if one.begin <= call.begin < one.end]
+    for begin, end in main_spans(records).get(BACKWARD, []):
+        inside = [call for call in launches if begin <= call.begin < end]
         threads = group(inside, lambda call: call.thread)
         if threads:
             busiest = sorted(max(threads.values(), key=len))
@@ -48,13 +47,17 @@ def launches_apart(records, launches):
     return found
 
 
+def main_spans(records):
+    """{phase: when main was in it}, with what was inside; ranges of one phase may nest, too."""
+    of_steps = [one for one in records.ranges.get(records.main, [])
+                if records.step_of(one.begin) is not None]
+    return {phase: union([(one.begin, one.end) for one in those])
+            for phase, those in sorted(group(of_steps, lambda one: one.phase).items())}
+
+
 def host_phases(records):
-    """Of main: the time of its ranges, those inside others included."""
-    found = collections.Counter()
-    for one in records.ranges.get(records.main, []):
-        if records.step_of(one.begin) is not None:
-            found[one.phase] += one.end - one.begin
-    return {phase: ms_a_step(ns, len(records.steps)) for phase, ns in sorted(found.items())}
+    return {phase: ms_a_step(length(spans), len(records.steps))
+            for phase, spans in main_spans(records).items()}
 
 
 def device_pace(records):

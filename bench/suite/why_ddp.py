@@ -3,8 +3,10 @@
 `turns`: trainers of one run take turns, two of each kind of DDP, since how fast a process launches
 differs from one start to the next. `compare`: `ddpprof compare` under each link, for the breakdown.
 """
+import itertools
 import pathlib
 import shutil
+import statistics
 import time
 
 from suite import native_trace, pace
@@ -56,10 +58,17 @@ def ratios_of(found):
         for name, base in RATIOS.items()}
 
 
-def rows_of(what, traces, step_ms):
-    """A row a rank. `step_ms`: not recorded."""
-    return [{"what": what, "rank": rank, "step_ms": step_ms, **row}
-            for rank, row in enumerate(pace.of_job([native_trace.read(path) for path in traces]))]
+def rows_of(what, traces, steps_ms):
+    """A row a rank. `steps_ms`: of each, not recorded."""
+    job = pace.of_job([native_trace.read(path) for path in traces])
+    return [{"what": what, "rank": rank, "step_ms": steps_ms[rank], **row}
+            for rank, row in enumerate(job)]
+
+
+def steps_of_ranks(visits):
+    """Median step of each rank."""
+    return [statistics.median(itertools.chain(*of_rank))
+            for of_rank in zip(*(visit.by_rank_ms for visit in visits))]
 
 
 def run_turns(suite, batch, timeout_s):
@@ -72,7 +81,7 @@ def run_turns(suite, batch, timeout_s):
         found = {name: figures(of_side) for name, of_side in visits.items()}
         rows = []
         for side in sides:
-            rows += rows_of(side.name, side.traces(), found[side.name]["median_ms"])
+            rows += rows_of(side.name, side.traces(), steps_of_ranks(visits[side.name]))
     return {"rows": rows, "steps": found, "ratios": ratios_of(found),
             "rounds": len(next(iter(visits.values()))),
             "devices": readiness[sides[0].name]["devices"]}
@@ -107,7 +116,8 @@ def run_compare(suite, batch, link, start, timeout_s):
     rows = []
     for key, of_strategy in report["strategies"].items():
         traces = sorted((folder / "traces").glob(f"{key}_rank*.json.gz"))
-        these = rows_of(f"{key} {link} {start}", traces, of_strategy["step_ms"]["median"])
+        these = rows_of(f"{key} {link} {start}", traces,
+                        [of_strategy["step_ms"]["median"]] * len(traces))
         for row, of_rank in zip(these, of_strategy["per_rank"]):
             add_report(row, of_rank)
         rows += these
