@@ -26,7 +26,7 @@ class Single : public Strategy {
     const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
     (scale == 1 ? loss : loss.mul(scale)).backward();
     recorder_.count(Counter::backward);
-    return loss.detach();
+    return drop_graph(output, loss);
   }
 };
 
