@@ -20,7 +20,7 @@ constexpr std::uint32_t kThread = 100;
 // names are: some 150 letters.
 struct Records {
   std::vector<std::string> names;
-  std::vector<CallRecord> calls;
+  std::vector<CallEntry> calls;
   std::vector<KernelRecord> kernels;
   CallNames call_names{.runtime = {"", "cudaLaunchKernel_v7000"}, .driver = {}};
 
@@ -29,20 +29,19 @@ struct Records {
       names.push_back("_ZN2at6native" + std::string(130, 'k') + std::to_string(i));
     }
     for (std::int64_t i = 0; i < launches_count; ++i) {
-      CallRecord call{};
-      call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
-      call.cbid = 1;
-      call.start = static_cast<std::uint64_t>((i + 1) * kLaunchNs);
-      call.end = call.start + 4'000;
-      call.threadId = kThread;
-      call.correlationId = static_cast<std::uint32_t>(i + 1);
-      calls.push_back(call);
+      const std::int64_t begin_ns = (i + 1) * kLaunchNs;
+      calls.push_back({.begin_ns = begin_ns,
+                       .end_ns = begin_ns + 4'000,
+                       .thread = kThread,
+                       .correlation = static_cast<std::uint32_t>(i + 1),
+                       .id = 1,
+                       .is_driver = 0});
       KernelRecord kernel{};
       kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-      kernel.start = call.end + 1'000;
+      kernel.start = static_cast<std::uint64_t>(begin_ns + 5'000);
       kernel.end = kernel.start + 5'000;
       kernel.streamId = 7;
-      kernel.correlationId = call.correlationId;
+      kernel.correlationId = calls.back().correlation;
       kernel.name = names[static_cast<std::size_t>(i % kKernelNames)].c_str();
       kernels.push_back(kernel);
     }
@@ -51,8 +50,8 @@ struct Records {
   DeviceRecords convert() const {
     DeviceRecords records;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      append_record(reinterpret_cast<const CUpti_Activity&>(calls[i]), call_names, records);
-      append_record(reinterpret_cast<const CUpti_Activity&>(kernels[i]), call_names, records);
+      append_call(calls[i], call_names, records);
+      append_record(reinterpret_cast<const CUpti_Activity&>(kernels[i]), records);
     }
     return records;
   }

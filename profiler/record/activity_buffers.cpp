@@ -11,8 +11,7 @@
 
 namespace ddpprof {
 
-ActivityBuffers::ActivityBuffers(std::function<void(std::span<const std::byte>)> consume,
-                                 std::size_t most_buffers)
+ActivityBuffers::ActivityBuffers(Consume consume, std::size_t most_buffers)
     : consume_(std::move(consume)), buffers_(most_buffers) {
   thread_ = std::thread([this] { work(); });
   pthread_setname_np(thread_.native_handle(), "ddpprof-records");
@@ -69,12 +68,13 @@ std::byte* ActivityBuffers::take() noexcept {
   return nullptr;
 }
 
-void ActivityBuffers::give(std::byte* bytes, std::size_t size) noexcept {
+void ActivityBuffers::give(std::byte* bytes, std::size_t size, BufferKind kind) noexcept {
   const std::size_t count = made_count_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < count; ++i) {
     Buffer& buffer = buffers_[i];
     if (buffer.bytes.get() != bytes || buffer.state.load() != Buffer::State::taken) continue;
-    buffer.size.store(std::min(size, kBytes), std::memory_order_relaxed);
+    buffer.size = std::min(size, kBytes);
+    buffer.kind = kind;
     given_count_.fetch_add(1);
     buffer.state.store(Buffer::State::full, std::memory_order_release);
     calls_.release();
@@ -107,8 +107,8 @@ void ActivityBuffers::work() noexcept {
 }
 
 void ActivityBuffers::empty(Buffer& buffer) noexcept {
-  const std::size_t size = buffer.size.load(std::memory_order_relaxed);
-  consume_({buffer.bytes.get(), size});
+  const std::size_t size = buffer.size;
+  consume_({buffer.bytes.get(), size}, buffer.kind);
   std::memset(buffer.bytes.get(), 0, size);
   buffer.state.store(Buffer::State::free, std::memory_order_release);
   consumed_count_.fetch_add(1);

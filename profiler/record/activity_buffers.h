@@ -19,6 +19,9 @@
 
 namespace ddpprof {
 
+// What is in a buffer.
+enum class BufferKind : std::uint8_t { activities, calls };
+
 // Threads: take() and give() from any, also many at once: they neither lock nor allocate nor throw.
 // The rest from one thread, outside of steps. `consume` runs on a thread of its own, one buffer at
 // a time.
@@ -29,15 +32,15 @@ namespace ddpprof {
 // enough does take() fail, and the period until it succeeds again is kept.
 class ActivityBuffers {
  public:
-  // Of a launch-bound step of 1,000 launches about three fit. Each thread that launches holds one,
-  // and so does each device.
+  // Of a launch-bound step of 1,000 launches the kernels of four fit, or the calls of thirty. Each
+  // thread that makes calls holds one, and so does each device.
   static constexpr std::size_t kBytes = std::size_t{1} << 20;
   static constexpr std::size_t kMostBuffers = 512;
   static constexpr std::size_t kSpareBuffers = 12;
   static constexpr std::size_t kMostPeriods = 64;
 
-  explicit ActivityBuffers(std::function<void(std::span<const std::byte>)> consume,
-                           std::size_t most_buffers = kMostBuffers);
+  using Consume = std::function<void(std::span<const std::byte>, BufferKind)>;
+  explicit ActivityBuffers(Consume consume, std::size_t most_buffers = kMostBuffers);
   ~ActivityBuffers();
   ActivityBuffers(const ActivityBuffers&) = delete;
   ActivityBuffers& operator=(const ActivityBuffers&) = delete;
@@ -48,7 +51,7 @@ class ActivityBuffers {
   // Shape: kBytes, all zero, aligned as records want it. Null: there is none.
   std::byte* take() noexcept;
   // `size`: of the records in it. What take() never gave is refused.
-  void give(std::byte* buffer, std::size_t size) noexcept;
+  void give(std::byte* buffer, std::size_t size, BufferKind kind = BufferKind::activities) noexcept;
 
   // Returns when all buffers given so far are consumed.
   void wait_until_consumed() noexcept;
@@ -60,7 +63,8 @@ class ActivityBuffers {
  private:
   struct Buffer {
     std::unique_ptr<std::byte[]> bytes;
-    std::atomic<std::size_t> size = 0;
+    std::size_t size = 0;  // this and the next: of a full one
+    BufferKind kind = BufferKind::activities;
     // A buffer is free, with the profiler, or full.
     enum class State : std::uint8_t { unmade, free, taken, full };
     std::atomic<State> state = State::unmade;
@@ -71,7 +75,7 @@ class ActivityBuffers {
   void empty(Buffer& buffer) noexcept;
   void end_period() noexcept;
 
-  const std::function<void(std::span<const std::byte>)> consume_;
+  const Consume consume_;
   std::vector<Buffer> buffers_;  // made in order; never moved
   std::atomic<std::size_t> made_count_ = 0;
   std::mutex making_;

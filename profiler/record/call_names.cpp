@@ -7,7 +7,7 @@
 namespace ddpprof {
 namespace {
 
-constexpr std::array<std::string_view, 27> kNeededCalls = {"cudaLaunchKernel",
+constexpr std::array<std::string_view, 17> kNeededCalls = {"cudaLaunchKernel",
                                                            "cudaLaunchCooperativeKernel",
                                                            "cudaGraphLaunch",
                                                            "cudaMemcpy",
@@ -15,9 +15,7 @@ constexpr std::array<std::string_view, 27> kNeededCalls = {"cudaLaunchKernel",
                                                            "cudaStreamSynchronize",
                                                            "cudaEventSynchronize",
                                                            "cudaDeviceSynchronize",
-                                                           "cudaMalloc",
                                                            "cudaFree",
-                                                           "cudaHostAlloc",
                                                            "cuLaunchKernel",
                                                            "cuLaunchCooperative",
                                                            "cuGraphLaunch",
@@ -25,15 +23,7 @@ constexpr std::array<std::string_view, 27> kNeededCalls = {"cudaLaunchKernel",
                                                            "cuMemset",
                                                            "cuStreamSynchronize",
                                                            "cuEventSynchronize",
-                                                           "cuCtxSynchronize",
-                                                           "cuMemAlloc",
-                                                           "cuMemFree",
-                                                           "cuMemHostAlloc",
-                                                           "cuMemMap",
-                                                           "cuMemUnmap",
-                                                           "cuMemCreate",
-                                                           "cuMemRelease",
-                                                           "cuMemSetAccess"};
+                                                           "cuCtxSynchronize"};
 
 constexpr std::array<std::string_view, 4> kLaunches = {
     "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cuLaunchKernel", "cuLaunchCooperative"};

@@ -5,8 +5,9 @@
 
 namespace ddpprof {
 
-// Whether attribution needs a call of this name: launches, copies, sets, waits, and what allocates
-// or frees, since that may wait. All others are muted: a record a call is what costs most.
+// Whether attribution needs a call of this name: those that launch, copy or set, and those that
+// wait. PyTorch makes some twenty others for each of them, and to be told of those would cost more
+// than all the rest.
 bool is_needed_call(std::string_view name);
 
 // Whether the call waits for the device by its nature. Others are known by a record of their own.

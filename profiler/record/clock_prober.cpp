@@ -69,9 +69,8 @@ void ClockProber::probe(std::vector<ClockProbe>& probes) noexcept {
   for (const Place& place : places_) {
     if (failed(cudaSetDevice(place.ordinal), "cudaSetDevice")) break;
     // Not to be part of a trace, either.
-    bool goes_on = watch(place.ordinal, [&] {
-      return !failed(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    });
+    bool goes_on = watch(place.ordinal,
+                         [&] { return !failed(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); });
     for (int i = 0; i < kTries && goes_on; ++i) {
       goes_on = watch(place.ordinal, [&] {
         return !failed(cudaMemsetAsync(place.bytes, 0, kBytes, nullptr), "cudaMemsetAsync") &&

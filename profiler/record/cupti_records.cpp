@@ -70,7 +70,7 @@ void append_operation(const Record& record, Activity activity, std::string_view 
                                 .stream = record.streamId,
                                 .activity = activity,
                                 .name = records.intern(name),
-                                .correlation = record.correlationId,
+                                .correlation = records.correlation_base + record.correlationId,
                                 .bytes = bytes,
                                 .graph_node = record.graphNodeId});
 }
@@ -91,7 +91,7 @@ void append_copy(const CopyRecord& record, DeviceRecords& records) {
   // Source: CUDA runtime API, "API synchronization behavior".
   if (record.copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH &&
       record.dstKind == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE) {
-    records.synchronizing.push_back(record.correlationId);
+    records.synchronizing.push_back(records.correlation_base + record.correlationId);
   }
 }
 
@@ -109,27 +109,12 @@ void append_set(const SetRecord& record, DeviceRecords& records) {
                    static_cast<std::int64_t>(record.bytes), records);
 }
 
-void append_call(const CallRecord& record, const std::vector<std::string>& names,
-                 DeviceRecords& records) {
-  if (record.start == 0) {
-    ++records.incomplete_count;
-    return;
-  }
-  const std::string_view name =
-      record.cbid < names.size() ? std::string_view(names[record.cbid]) : std::string_view();
-  records.calls.push_back({.span = span_of(record.start, record.end),
-                           .thread = record.threadId,
-                           .name = records.intern(without_version(name)),
-                           .correlation = record.correlationId});
-  if (always_waits(name)) records.synchronizing.push_back(record.correlationId);
-}
-
 void append_synchronization(const SynchronizationRecord& record, DeviceRecords& records) {
   // One stream that waits for another does not hold up the host.
   if (record.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE ||
       record.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE ||
       record.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE) {
-    records.synchronizing.push_back(record.correlationId);
+    records.synchronizing.push_back(records.correlation_base + record.correlationId);
   }
 }
 
@@ -141,7 +126,19 @@ void append_overhead(const OverheadRecord& record, DeviceRecords& records) {
 
 }  // namespace
 
-void append_record(const CUpti_Activity& record, const CallNames& names, DeviceRecords& records) {
+void append_call(const CallEntry& call, const CallNames& names, DeviceRecords& records) {
+  ++records.records_count;
+  const std::vector<std::string>& known = call.is_driver != 0 ? names.driver : names.runtime;
+  const std::string_view name =
+      call.id < known.size() ? std::string_view(known[call.id]) : std::string_view();
+  records.calls.push_back({.span = {call.begin_ns, call.end_ns},
+                           .thread = call.thread,
+                           .name = records.intern(without_version(name)),
+                           .correlation = records.correlation_base + call.correlation});
+  if (always_waits(name)) records.synchronizing.push_back(records.calls.back().correlation);
+}
+
+void append_record(const CUpti_Activity& record, DeviceRecords& records) {
   ++records.records_count;
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
@@ -152,10 +149,6 @@ void append_record(const CUpti_Activity& record, const CallNames& names, DeviceR
       return append_peer_copy(as<PeerCopyRecord>(record), records);
     case CUPTI_ACTIVITY_KIND_MEMSET:
       return append_set(as<SetRecord>(record), records);
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-      return append_call(as<CallRecord>(record), names.runtime, records);
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-      return append_call(as<CallRecord>(record), names.driver, records);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return append_synchronization(as<SynchronizationRecord>(record), records);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:

@@ -1,6 +1,7 @@
 // From CUPTI's activity records to ours. Pure: no state, no device, no library call.
 #pragma once
 
+#include "profiler/record/call_log.h"
 #include "profiler/record/device_records.h"
 
 #include <string>
@@ -19,7 +20,6 @@ using KernelRecord = CUpti_ActivityKernel10;
 using CopyRecord = CUpti_ActivityMemcpy6;
 using PeerCopyRecord = CUpti_ActivityMemcpyPtoP4;
 using SetRecord = CUpti_ActivityMemset4;
-using CallRecord = CUpti_ActivityAPI;
 using SynchronizationRecord = CUpti_ActivitySynchronization2;
 using OverheadRecord = CUpti_ActivityOverhead3;
 
@@ -28,8 +28,11 @@ struct CallNames {
   std::vector<std::string> runtime, driver;
 };
 
+// Adds a call.
+void append_call(const CallEntry& call, const CallNames& names, DeviceRecords& records);
+
 // Adds what one record says. Kinds that are not asked for add nothing but their count. What was
 // not finished when it was delivered (a time is 0) counts as incomplete.
-void append_record(const CUpti_Activity& record, const CallNames& names, DeviceRecords& records);
+void append_record(const CUpti_Activity& record, DeviceRecords& records);
 
 }  // namespace ddpprof

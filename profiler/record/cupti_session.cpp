@@ -4,11 +4,15 @@
 #include "profiler/record/recorder.h"
 
 #include <array>
+#include <cstring>
 #include <new>
 #include <string_view>
 #include <utility>
 
+#include <cuda_runtime_api.h>
 #include <fmt/core.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace ddpprof {
 namespace {
@@ -20,11 +24,21 @@ std::atomic<CuptiSession*> session_of_this_process = nullptr;
 std::atomic<ActivityBuffers*> buffers_of_this_process = nullptr;
 
 constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                               CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
-                               CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,   CUPTI_ACTIVITY_KIND_OVERHEAD,
-                               CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER};
+                               CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+                               CUPTI_ACTIVITY_KIND_OVERHEAD};
+
+constexpr std::int64_t kCorrelations = std::int64_t{1} << 32;  // that CUPTI can count
+constexpr const char* kEnable = "cuptiEnableCallback";
+// The call in whose return CUPTI is left: any that is not made in steps.
+constexpr CUpti_CallbackId kLeavingCall = CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020;
 
 std::uint64_t monotonic_time() { return static_cast<std::uint64_t>(now_ns()); }
+
+// A system call once a thread.
+std::uint32_t this_thread() {
+  static thread_local const auto kId = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  return kId;
+}
 
 std::string text_of(CUptiResult result) {
   const char* text = nullptr;
@@ -48,11 +62,10 @@ std::vector<std::string> call_names(CUpti_CallbackDomain domain, std::uint32_t c
   return names;
 }
 
-std::vector<CUpti_CallbackId> muted_calls(const std::vector<std::string>& names) {
+std::vector<CUpti_CallbackId> needed_calls(const std::vector<std::string>& names) {
   std::vector<CUpti_CallbackId> ids;
   for (std::size_t id = 0; id < names.size(); ++id) {
-    if (!names[id].empty() && !is_needed_call(names[id]))
-      ids.push_back(static_cast<CUpti_CallbackId>(id));
+    if (is_needed_call(names[id])) ids.push_back(static_cast<CUpti_CallbackId>(id));
   }
   return ids;
 }
@@ -81,7 +94,8 @@ std::string find_objection(std::uint32_t cupti_version,
 
 CuptiSession::CuptiSession(PhaseNow phase_now)
     : phase_now_(std::move(phase_now)),
-      buffers_([this](std::span<const std::byte> buffer) { consume(buffer); }) {}
+      buffers_(
+          [this](std::span<const std::byte> buffer, BufferKind kind) { consume(buffer, kind); }) {}
 
 std::unique_ptr<CuptiSession> CuptiSession::open(PhaseNow phase_now, std::string& reason) {
   std::unique_ptr<CuptiSession> session(new CuptiSession(std::move(phase_now)));
@@ -91,14 +105,14 @@ std::unique_ptr<CuptiSession> CuptiSession::open(PhaseNow phase_now, std::string
     return nullptr;
   }
   buffers_of_this_process = &session->buffers_;
-  return session->try_open(reason) ? std::move(session) : nullptr;
+  if (!session->take_place(reason)) return nullptr;
+  session->find_calls();
+  return session;
 }
 
 CuptiSession::~CuptiSession() {
-  if (subscriber_ != nullptr) {
-    set_kinds(false);
-    cuptiUnsubscribe(subscriber_);
-  }
+  CallLog::instance().stop();
+  if (subscriber_ != nullptr) cuptiUnsubscribe(subscriber_);
   CuptiSession* self = this;
   if (session_of_this_process.compare_exchange_strong(self, nullptr)) {
     buffers_of_this_process = nullptr;
@@ -125,7 +139,7 @@ bool CuptiSession::subscribe(std::string& reason) {
   return false;
 }
 
-bool CuptiSession::try_open(std::string& reason) {
+bool CuptiSession::take_place(std::string& reason) {
   if (!subscribe(reason)) return false;
   std::uint8_t zeroed = 1;
   std::size_t zeroed_size = sizeof zeroed;
@@ -142,22 +156,20 @@ bool CuptiSession::try_open(std::string& reason) {
   failed(cuptiActivityEnableAllSyncRecords(0), "cuptiActivityEnableAllSyncRecords");
   for (const CUpti_CallbackIdResource id :
        {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
-    failed(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id),
-           "cuptiEnableCallback");
+    failed(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id), kEnable);
   }
   if (!error_.empty()) {
     reason = "CUPTI refuses to start: " + error_;
     return false;
   }
-  find_calls();
   return true;
 }
 
 void CuptiSession::find_calls() {
   names_.runtime = call_names(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
   names_.driver = call_names(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
-  muted_runtime_ = muted_calls(names_.runtime);
-  muted_driver_ = muted_calls(names_.driver);
+  needed_runtime_ = needed_calls(names_.runtime);
+  needed_driver_ = needed_calls(names_.driver);
 }
 
 bool CuptiSession::failed(CUptiResult result, const char* call) noexcept {
@@ -178,36 +190,57 @@ bool CuptiSession::set_kinds(bool on) noexcept {
     is_fine &= !failed(on ? cuptiActivityEnable(kind) : cuptiActivityDisable(kind),
                        on ? "cuptiActivityEnable" : "cuptiActivityDisable");
   }
-  if (!on) return is_fine;
-  // All calls on, then most of them off: once CUDA is initialised, CUPTI 13.0 delivers nothing for
-  // calls that are switched on one by one. Enabling a kind forgets what was muted.
-  for (const CUpti_CallbackId id : muted_runtime_) {
-    is_fine &= !failed(cuptiActivityEnableRuntimeApi(id, 0), "cuptiActivityEnableRuntimeApi");
+  const std::uint32_t flag = on ? 1 : 0;
+  for (const CUpti_CallbackId id : needed_runtime_) {
+    is_fine &=
+        !failed(cuptiEnableCallback(flag, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API, id), kEnable);
   }
-  for (const CUpti_CallbackId id : muted_driver_) {
-    is_fine &= !failed(cuptiActivityEnableDriverApi(id, 0), "cuptiActivityEnableDriverApi");
+  for (const CUpti_CallbackId id : needed_driver_) {
+    is_fine &=
+        !failed(cuptiEnableCallback(flag, subscriber_, CUPTI_CB_DOMAIN_DRIVER_API, id), kEnable);
   }
   return is_fine;
 }
 
 bool CuptiSession::start() noexcept {
+  if (subscriber_ == nullptr) return false;
   buffers_.reserve();
+  records_.correlation_base += kCorrelations;
+  CallLog::instance().start(buffers_);
   return set_kinds(true);
 }
 
 void CuptiSession::stop() noexcept {
-  failed(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
+  if (subscriber_ == nullptr) return;
   set_kinds(false);
-  // What was written between the two calls.
+  CallLog::instance().stop();
   failed(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
   std::size_t dropped = 0;
   if (cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) {
     dropped_count_ += static_cast<std::int64_t>(dropped);
   }
+  dropped_count_ += CallLog::instance().take_dropped_count();
   buffers_.wait_until_consumed();
+  let_go();
+  std::string reason;
+  if (!take_place(reason) && error_.empty()) error_ = reason;
 }
 
-DeviceRecords CuptiSession::take_records() { return std::exchange(records_, {}); }
+// Kinds that are disabled leave their hooks in every call of the process; only this takes them out.
+// Source: CUPTI, "Dynamic attach and detach": cuptiFinalize() belongs into the exit of a call.
+void CuptiSession::let_go() noexcept {
+  is_letting_go_ = true;
+  failed(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API, kLeavingCall), kEnable);
+  cudaDeviceSynchronize();
+  is_letting_go_ = false;
+  subscriber_ = nullptr;
+}
+
+DeviceRecords CuptiSession::take_records() {
+  DeviceRecords records = std::exchange(records_, {});
+  records_.correlation_base = records.correlation_base;
+  return records;
+}
 
 Losses CuptiSession::take_losses() noexcept {
   Losses losses;
@@ -221,13 +254,26 @@ std::unordered_map<std::uint64_t, Phase> CuptiSession::captured_phases() {
   return captured_phases_;
 }
 
-void CuptiSession::consume(std::span<const std::byte> buffer) {
-  auto* const begin = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(buffer.data()));
+void CuptiSession::consume(std::span<const std::byte> buffer, BufferKind kind) {
   records_.bytes += static_cast<std::int64_t>(buffer.size());
+  if (kind == BufferKind::calls) return consume_calls(buffer);
+  auto* const begin = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(buffer.data()));
   CUpti_Activity* record = nullptr;
   while (cuptiActivityGetNextRecord(begin, buffer.size(), &record) == CUPTI_SUCCESS) {
     try {
-      append_record(*record, names_, records_);
+      append_record(*record, records_);
+    } catch (const std::bad_alloc&) {
+      ++dropped_count_;
+    }
+  }
+}
+
+void CuptiSession::consume_calls(std::span<const std::byte> buffer) {
+  for (std::size_t at = 0; at + sizeof(CallEntry) <= buffer.size(); at += sizeof(CallEntry)) {
+    CallEntry call;
+    std::memcpy(&call, buffer.data() + at, sizeof call);
+    try {
+      append_call(call, names_, records_);
     } catch (const std::bad_alloc&) {
       ++dropped_count_;
     }
@@ -253,14 +299,45 @@ void CuptiSession::on_buffer_done(CUcontext context, std::uint32_t stream, std::
   session->buffers_.give(reinterpret_cast<std::byte*>(buffer), valid_size);
 }
 
-void CuptiSession::on_event(void* session, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+void CuptiSession::on_event(void* session_pointer, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                             const void* data) {
-  if (domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
-  const auto* resource = static_cast<const CUpti_ResourceData*>(data);
-  const auto* graph = static_cast<const CUpti_GraphData*>(resource->resourceDescriptor);
-  if (graph == nullptr) return;
-  static_cast<CuptiSession*>(session)->note_node(*graph,
-                                                 id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+  auto& session = *static_cast<CuptiSession*>(session_pointer);
+  if (data == nullptr) return;
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    session.note_call(call, id, domain == CUPTI_CB_DOMAIN_DRIVER_API);
+  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    const auto* resource = static_cast<const CUpti_ResourceData*>(data);
+    const auto* graph = static_cast<const CUpti_GraphData*>(resource->resourceDescriptor);
+    if (graph != nullptr) session.note_node(*graph, id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+  }
+}
+
+// Between entry and exit of a call CUPTI keeps a number for us: when it began. A call into the
+// driver that the runtime makes is part of the runtime's.
+void CuptiSession::note_call(const CUpti_CallbackData& call, CUpti_CallbackId id,
+                             bool is_driver) noexcept {
+  if (is_letting_go_.load(std::memory_order_relaxed)) {
+    if (call.callbackSite == CUPTI_API_EXIT && !is_driver && id == kLeavingCall) {
+      failed(cuptiFinalize(), "cuptiFinalize");
+    }
+    return;
+  }
+  static thread_local int runtime_calls_count = 0;
+  if (call.callbackSite == CUPTI_API_ENTER) {
+    *call.correlationData = is_driver && runtime_calls_count > 0 ? 0 : monotonic_time();
+    runtime_calls_count += is_driver ? 0 : 1;
+    return;
+  }
+  if (!is_driver && runtime_calls_count > 0) --runtime_calls_count;
+  const std::uint64_t begin_ns = *call.correlationData;
+  if (begin_ns == 0) return;
+  CallLog::instance().add({.begin_ns = static_cast<std::int64_t>(begin_ns),
+                           .end_ns = now_ns(),
+                           .thread = this_thread(),
+                           .correlation = call.correlationId,
+                           .id = id,
+                           .is_driver = is_driver ? 1U : 0U});
 }
 
 // A graph that is made ready to run is a clone, and its nodes have ids of their own.

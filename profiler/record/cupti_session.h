@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profiler/record/activity_buffers.h"
+#include "profiler/record/call_log.h"
 #include "profiler/record/cupti_records.h"
 #include "profiler/trace/labels.h"
 
@@ -39,7 +40,8 @@ class CuptiSession {
 
   // False: nothing is recorded; see error().
   bool start() noexcept;
-  // The devices must be idle, so that all records are finished. Returns when all are read.
+  // The devices must be idle, so that all records are finished. Returns when all are read, and with
+  // nothing of CUPTI left on the way of a call but its place.
   void stop() noexcept;
 
   // What was recorded since the last call.
@@ -53,12 +55,15 @@ class CuptiSession {
 
  private:
   explicit CuptiSession(PhaseNow phase_now);
-  bool try_open(std::string& reason);
+  bool take_place(std::string& reason);
   bool subscribe(std::string& reason);
+  void let_go() noexcept;
   void find_calls();
   bool failed(CUptiResult result, const char* call) noexcept;
   bool set_kinds(bool on) noexcept;
-  void consume(std::span<const std::byte> buffer);
+  void consume(std::span<const std::byte> buffer, BufferKind kind);
+  void consume_calls(std::span<const std::byte> buffer);
+  void note_call(const CUpti_CallbackData& call, CUpti_CallbackId id, bool is_driver) noexcept;
   void note_node(const CUpti_GraphData& graph, bool is_clone) noexcept;
 
   static void on_buffer_wanted(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records);
@@ -71,7 +76,8 @@ class CuptiSession {
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::string error_;
   CallNames names_;
-  std::vector<CUpti_CallbackId> muted_runtime_, muted_driver_;
+  std::vector<CUpti_CallbackId> needed_runtime_, needed_driver_;
+  std::atomic<bool> is_letting_go_ = false;
   DeviceRecords records_;  // the consumer's while on
   std::atomic<std::int64_t> dropped_count_ = 0;
   std::mutex nodes_mutex_;

@@ -148,7 +148,7 @@ class LossMarker {
   }
 
   void mark_launches_without_work() {
-    std::unordered_set<std::uint32_t> with_work;
+    std::unordered_set<std::int64_t> with_work;
     for (const DeviceOperation& one : recording_.records.operations) {
       with_work.insert(one.correlation);
     }
@@ -164,7 +164,7 @@ class LossMarker {
 
   // Who knows how long before its start it was launched: in its step or the one before.
   void mark_work_without_launch() {
-    std::unordered_set<std::uint32_t> launched;
+    std::unordered_set<std::int64_t> launched;
     for (const DeviceCall& call : recording_.records.calls) launched.insert(call.correlation);
     std::vector<std::int64_t> times_ns;
     for (const DeviceOperation& one : recording_.records.operations) {
@@ -179,8 +179,8 @@ class LossMarker {
 };
 
 // The correlations of the calls made for probes.
-std::unordered_set<std::uint32_t> find_probe_calls(const DeviceRecording& recording) {
-  std::unordered_set<std::uint32_t> correlations;
+std::unordered_set<std::int64_t> find_probe_calls(const DeviceRecording& recording) {
+  std::unordered_set<std::int64_t> correlations;
   for (const DeviceCall& call : recording.records.calls) {
     if (is_of_probe(call, recording.probes)) correlations.insert(call.correlation);
   }
@@ -195,7 +195,7 @@ std::optional<std::int64_t> find_clock_uncertainty(const DeviceRecording& record
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
   };
   std::map<std::int32_t, Bounds> bounds;  // by ordinal
-  std::unordered_map<std::uint32_t, const ClockProbe*> probe_by_correlation;
+  std::unordered_map<std::int64_t, const ClockProbe*> probe_by_correlation;
   for (const DeviceCall& call : recording.records.calls) {
     for (const ClockProbe& probe : recording.probes) {
       if (probe.thread == call.thread && probe.host.begin_ns <= call.span.begin_ns &&
@@ -224,14 +224,14 @@ void append_recording(DeviceRecording recording, Trace& trace) {
   if (const auto uncertainty_ns = find_clock_uncertainty(recording)) {
     trace.info.device_clock_uncertainty_ns = uncertainty_ns;
   }
-  const std::unordered_set<std::uint32_t> probe_calls = find_probe_calls(recording);
+  const std::unordered_set<std::int64_t> probe_calls = find_probe_calls(recording);
   DeviceRecords& records = recording.records;
 
   NameTable table(trace.names);
   std::vector<NameId> names;
   for (const std::string& name : records.names) names.push_back(table.intern(in_words(name)));
 
-  std::unordered_set<std::uint32_t> launches;
+  std::unordered_set<std::int64_t> launches;
   trace.work.reserve(trace.work.size() + records.operations.size());
   for (const DeviceOperation& one : records.operations) {
     const auto position = position_of(recording.ordinals, one.ordinal);
@@ -251,8 +251,8 @@ void append_recording(DeviceRecording recording, Trace& trace) {
   std::ranges::sort(records.calls, {}, [](const DeviceCall& call) {
     return std::tuple(call.span, call.thread, call.correlation);
   });
-  const std::unordered_set<std::uint32_t> waits(records.synchronizing.begin(),
-                                                records.synchronizing.end());
+  const std::unordered_set<std::int64_t> waits(records.synchronizing.begin(),
+                                               records.synchronizing.end());
   ThreadFinder threads(trace, recording.thread_names);
   trace.calls.reserve(trace.calls.size() + records.calls.size());
   for (const DeviceCall& call : records.calls) {

@@ -159,8 +159,8 @@ class Rank : private ProgramBuilder {
       to_main({.kind = chance(50) ? ActionKind::synchronize_stream : ActionKind::synchronize});
     }
     leave(0);
-    to_main({.kind = ActionKind::record_event,
-             .event = kStepEvents + static_cast<std::size_t>(step_)});
+    to_main(
+        {.kind = ActionKind::record_event, .event = kStepEvents + static_cast<std::size_t>(step_)});
     // Some loops let the host run ahead by two steps and no more.
     if (step_ >= 2 && sync_percent_ == 0 && chance(30)) {
       to_main({.kind = ActionKind::synchronize_event,

@@ -46,9 +46,8 @@ class Graphs : private ProgramBuilder {
                      .activity = Activity::communication,
                      .run_ticks = pick(2, 20),
                      .follows = true};
-      part.meeting = Meeting{.gradient = true,
-                             .bucket = static_cast<std::int32_t>(bucket),
-                             .root = {}};
+      part.meeting =
+          Meeting{.gradient = true, .bucket = static_cast<std::int32_t>(bucket), .root = {}};
       graph_.push_back(part);
       capture(Phase::backward, pick(1, 4));
     }

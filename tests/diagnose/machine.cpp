@@ -33,8 +33,8 @@ void Meetings::arrive(MachineState& state, std::size_t kernel) {
 bool Meetings::may_proceed(const Member& member, const std::vector<Member>& arrived) {
   const Meeting& meeting = *member.get().action.meeting;
   const bool is_broadcast = meeting.kind == CollectiveKind::broadcast;
-  const bool needs_all = !is_broadcast && (meeting.kind != CollectiveKind::reduce ||
-                                           meeting.is_root);
+  const bool needs_all =
+      !is_broadcast && (meeting.kind != CollectiveKind::reduce || meeting.is_root);
   if (needs_all) return arrived.size() == meeting.members;
   if (!is_broadcast || meeting.is_root) return true;
   return std::ranges::any_of(

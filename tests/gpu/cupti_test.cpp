@@ -135,9 +135,10 @@ TEST(CuptiTraining, OfDataParallelHasItsCollectivesOnBothDevices) {
   const auto tables = account({{trace}});
   ASSERT_EQ(tables.size(), 2u);
   for (const Breakdown& table : tables) {
-    for (const Phase phase : {Phase::replicate, Phase::forward, Phase::backward, Phase::grad_reduce}) {
-      const std::int64_t busy_ns = (table[{phase, Activity::compute, {}}]) +
-                                   (table[{phase, Activity::communication, {}}]);
+    for (const Phase phase :
+         {Phase::replicate, Phase::forward, Phase::backward, Phase::grad_reduce}) {
+      const std::int64_t busy_ns =
+          (table[{phase, Activity::compute, {}}]) + (table[{phase, Activity::communication, {}}]);
       EXPECT_GT(busy_ns, 0) << to_string(phase);
     }
   }
@@ -212,7 +213,8 @@ TEST(CuptiTraining, OfTwoRanksIsOnOneClock) {
 std::string losses_of(const Arguments& more, bool is_ddp) {
   const TemporaryFolder folder;
   const auto metrics = folder.path() / "metrics.jsonl";
-  Arguments arguments = {"--workload", "digits-mlp", "--steps", "40", "--metrics", metrics.string()};
+  Arguments arguments = {"--workload", "digits-mlp", "--steps",
+                         "40",         "--metrics",  metrics.string()};
   arguments.insert(arguments.end(), more.begin(), more.end());
   for (std::string& argument : arguments) {
     if (argument == "TRACE") argument = (folder.path() / "trace{rank}.json.gz").string();

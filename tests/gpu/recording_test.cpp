@@ -18,8 +18,8 @@ constexpr int kRecordedSteps = 6;
 constexpr std::int64_t kMostUncertain_ns = 200'000;
 
 Arguments recorded_bert(Arguments more, const std::filesystem::path& trace) {
-  more.insert(more.end(), {"--recorder", "events", "--workload", "bert-base", "--layers", "4", "--batch", "16", "--warmup",
-                           std::to_string(kWarmup), "--steps",
+  more.insert(more.end(), {"--recorder", "events", "--workload", "bert-base", "--layers", "4",
+                           "--batch", "16", "--warmup", std::to_string(kWarmup), "--steps",
                            std::to_string(kWarmup + kRecordedSteps), "--trace", trace.string()});
   return more;
 }

@@ -24,7 +24,7 @@ bool is_zero(const std::byte* buffer) {
 TEST(ActivityBuffers, HandsWhatWasWrittenToTheConsumerAndComesBackZeroed) {
   std::vector<std::size_t> sizes;
   std::vector<int> first_bytes;
-  ActivityBuffers buffers([&](Bytes bytes) {
+  ActivityBuffers buffers([&](Bytes bytes, BufferKind) {
     sizes.push_back(bytes.size());
     first_bytes.push_back(std::to_integer<int>(bytes[0]));
   });
@@ -47,7 +47,7 @@ TEST(ActivityBuffers, HandsWhatWasWrittenToTheConsumerAndComesBackZeroed) {
 }
 
 TEST(ActivityBuffers, AreMadeBeforeTheyRunOut) {
-  ActivityBuffers buffers([](Bytes) {});
+  ActivityBuffers buffers([](Bytes, BufferKind) {});
   buffers.reserve();
   std::vector<std::byte*> taken;
   // More than there were: the thread makes others meanwhile.
@@ -65,7 +65,7 @@ TEST(ActivityBuffers, AreMadeBeforeTheyRunOut) {
 }
 
 TEST(ActivityBuffers, KeepThePeriodsInWhichThereWereNone) {
-  ActivityBuffers buffers([](Bytes) {}, /*most_buffers=*/2);
+  ActivityBuffers buffers([](Bytes, BufferKind) {}, /*most_buffers=*/2);
   buffers.reserve();
   Losses losses;
   buffers.move_periods(losses);
@@ -91,7 +91,7 @@ TEST(ActivityBuffers, KeepThePeriodsInWhichThereWereNone) {
 }
 
 TEST(ActivityBuffers, SayWhenThereWereMorePeriodsThanTheyKeep) {
-  ActivityBuffers buffers([](Bytes) {}, /*most_buffers=*/1);
+  ActivityBuffers buffers([](Bytes, BufferKind) {}, /*most_buffers=*/1);
   buffers.reserve();
   for (std::size_t i = 0; i <= ActivityBuffers::kMostPeriods; ++i) {
     std::byte* const buffer = buffers.take();
@@ -109,7 +109,7 @@ TEST(ActivityBuffers, SayWhenThereWereMorePeriodsThanTheyKeep) {
 
 TEST(ActivityBuffers, RefuseWhatIsNotTheirs) {
   int count = 0;
-  ActivityBuffers buffers([&](Bytes) { ++count; });
+  ActivityBuffers buffers([&](Bytes, BufferKind) { ++count; });
   buffers.reserve();
   std::byte foreign{};
   buffers.give(&foreign, 1);
@@ -126,7 +126,8 @@ TEST(ActivityBuffers, RefuseWhatIsNotTheirs) {
 TEST(ActivityBuffers, ServeManyThreads) {
   constexpr int kThreads = 6, kRounds = 200;
   std::atomic<std::int64_t> sum = 0;
-  ActivityBuffers buffers([&](Bytes bytes) { sum += static_cast<std::int64_t>(bytes.size()); });
+  ActivityBuffers buffers(
+      [&](Bytes bytes, BufferKind) { sum += static_cast<std::int64_t>(bytes.size()); });
   buffers.reserve();
   std::atomic<std::int64_t> expected = 0;
   std::vector<std::jthread> threads;

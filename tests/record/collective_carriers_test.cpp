@@ -46,10 +46,10 @@ TEST(Carriers, AreTheKernelsThatTheThreadLaunchedMeanwhile) {
   Machine machine;
   machine.run(kAutograd, 10, {20, 50}, Activity::compute);
   machine.run(kAutograd, 32, {60, 90}, Activity::communication);
-  machine.run(kMain, 33, {200, 210}, Activity::communication);    // another thread's
-  machine.run(kAutograd, 34, {210, 220}, Activity::communication, 1);  // another device's
+  machine.run(kMain, 33, {200, 210}, Activity::communication);           // another thread's
+  machine.run(kAutograd, 34, {210, 220}, Activity::communication, 1);    // another device's
   machine.run(kAutograd, 35, {40, 45}, Activity::communication, 0, 64);  // a copy
-  machine.run(kAutograd, 50, {100, 120}, Activity::communication);  // later
+  machine.run(kAutograd, 50, {100, 120}, Activity::communication);       // later
   machine.launches[0] = {.device = 0, .thread = kAutograd, .begin_ns = 31, .end_ns = 40};
   const auto times = machine.find(1);
   EXPECT_EQ(times[0].work, 1u);
@@ -81,15 +81,14 @@ TEST(Carriers, OfOneLaunchAreGivenInOrderADevice) {
   Machine machine;
   for (std::int64_t chunk = 0; chunk < 2; ++chunk) {
     for (const std::int32_t device : {0, 1}) {
-      machine.run(kMain, 10 + 2 * chunk + device, {100 * (chunk + 1) + device, 100 * (chunk + 1) + 50},
-                  Activity::communication, device);
+      machine.run(kMain, 10 + 2 * chunk + device,
+                  {100 * (chunk + 1) + device, 100 * (chunk + 1) + 50}, Activity::communication,
+                  device);
     }
   }
   for (std::uint32_t i = 0; i < 4; ++i) {
-    machine.launches[i] = {.device = static_cast<std::int32_t>(i % 2),
-                           .thread = kMain,
-                           .begin_ns = 5,
-                           .end_ns = 30};
+    machine.launches[i] = {
+        .device = static_cast<std::int32_t>(i % 2), .thread = kMain, .begin_ns = 5, .end_ns = 30};
   }
   const auto times = machine.find(4);
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(times[i].work, i);

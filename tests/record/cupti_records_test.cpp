@@ -24,9 +24,9 @@ const CUpti_Activity& as_activity(const Record& record) {
 }
 
 template <typename Record>
-DeviceRecords append(const Record& record, const CallNames& names = {}) {
+DeviceRecords append(const Record& record) {
   DeviceRecords records;
-  append_record(as_activity(record), names, records);
+  append_record(as_activity(record), records);
   return records;
 }
 
@@ -47,7 +47,7 @@ void expect_where_and_when(const DeviceRecords& records) {
   EXPECT_EQ(one.span, (Span{1'000, 1'500}));
   EXPECT_EQ(one.ordinal, 2);
   EXPECT_EQ(one.stream, 17);
-  EXPECT_EQ(one.correlation, 99u);
+  EXPECT_EQ(one.correlation, 99);
   EXPECT_EQ(records.records_count, 1);
 }
 
@@ -84,7 +84,7 @@ TEST(CuptiRecords, CopiesIntoPageableMemoryHoldUpTheHost) {
   auto copy = work_record<CopyRecord>(CUPTI_ACTIVITY_KIND_MEMCPY);
   copy.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
   copy.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
-  EXPECT_EQ(append(copy).synchronizing, (std::vector<std::uint32_t>{99}));
+  EXPECT_EQ(append(copy).synchronizing, (std::vector<std::int64_t>{99}));
   copy.dstKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
   EXPECT_TRUE(append(copy).synchronizing.empty());
 }
@@ -124,30 +124,49 @@ TEST(CuptiRecords, WorkWithoutTimesIsCountedAndLeftOut) {
   EXPECT_EQ(records.incomplete_count, 1);
 }
 
+DeviceRecords append(const CallEntry& call, const CallNames& names) {
+  DeviceRecords records;
+  append_call(call, names, records);
+  return records;
+}
+
 TEST(CuptiRecords, CallsHaveTheNamesOfTheirDomain) {
   const CallNames names{.runtime = {"", "cudaLaunchKernel_v7000", "cudaStreamSynchronize_v3020"},
                         .driver = {"", "cuLaunchKernelEx"}};
-  auto call = record_of<CallRecord>(CUPTI_ACTIVITY_KIND_RUNTIME);
-  call.cbid = 1;
-  call.start = 10;
-  call.end = 25;
-  call.threadId = 4711;
-  call.correlationId = 99;
+  CallEntry call{
+      .begin_ns = 10, .end_ns = 25, .thread = 4711, .correlation = 99, .id = 1, .is_driver = 0};
   const DeviceRecords records = append(call, names);
   ASSERT_EQ(records.calls.size(), 1u);
   EXPECT_EQ(records.calls[0].span, (Span{10, 25}));
   EXPECT_EQ(records.calls[0].thread, 4711u);
-  EXPECT_EQ(records.calls[0].correlation, 99u);
+  EXPECT_EQ(records.calls[0].correlation, 99);
   EXPECT_EQ(records.names[records.calls[0].name], "cudaLaunchKernel");
   EXPECT_TRUE(records.synchronizing.empty());
 
-  call.cbid = 2;
-  EXPECT_EQ(append(call, names).synchronizing, (std::vector<std::uint32_t>{99}));
-  call.kind = CUPTI_ACTIVITY_KIND_DRIVER;
-  call.cbid = 1;
+  call.id = 2;
+  EXPECT_EQ(append(call, names).synchronizing, (std::vector<std::int64_t>{99}));
+  call.is_driver = 1;
+  call.id = 1;
   EXPECT_EQ(append(call, names).names[0], "cuLaunchKernelEx");
-  call.cbid = 1000;
+  call.id = 1000;
   EXPECT_EQ(append(call, names).names[0], "") << "a call newer than this program";
+}
+
+// CUPTI counts from 1 again in each recording.
+TEST(CuptiRecords, CorrelationsOfTwoRecordingsDiffer) {
+  const CallNames names{.runtime = {"", "cudaMemcpy_v3020"}, .driver = {}};
+  auto copy = work_record<CopyRecord>(CUPTI_ACTIVITY_KIND_MEMCPY);
+  const CallEntry call{
+      .begin_ns = 10, .end_ns = 25, .thread = 1, .correlation = 99, .id = 1, .is_driver = 0};
+  DeviceRecords records;
+  for (const std::int64_t base : {0, 1'000'000}) {
+    records.correlation_base = base;
+    append_record(as_activity(copy), records);
+    append_call(call, names, records);
+  }
+  EXPECT_EQ(records.operations[1].correlation, 1'000'099);
+  EXPECT_EQ(records.calls[1].correlation, 1'000'099);
+  EXPECT_EQ(records.synchronizing, (std::vector<std::int64_t>{99, 1'000'099}));
 }
 
 TEST(CuptiRecords, WaitsOfTheHostSynchronize) {
@@ -157,7 +176,7 @@ TEST(CuptiRecords, WaitsOfTheHostSynchronize) {
                           CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE,
                           CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE}) {
     wait.type = type;
-    EXPECT_EQ(append(wait).synchronizing, (std::vector<std::uint32_t>{99}));
+    EXPECT_EQ(append(wait).synchronizing, (std::vector<std::int64_t>{99}));
   }
   wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
   EXPECT_TRUE(append(wait).synchronizing.empty()) << "a stream waits, not the host";
@@ -169,16 +188,17 @@ TEST(CuptiRecords, OverheadsAddUpByKind) {
   overhead.start = 100;
   overhead.end = 130;
   overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
-  append_record(as_activity(overhead), {}, records);
-  append_record(as_activity(overhead), {}, records);
+  append_record(as_activity(overhead), records);
+  append_record(as_activity(overhead), records);
   overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING;
-  append_record(as_activity(overhead), {}, records);
-  EXPECT_EQ(records.overheads_ns, (std::map<std::string, std::int64_t>{
-                                      {"CUPTI buffer flush", 60}, {"function loading", 30}}));
+  append_record(as_activity(overhead), records);
+  EXPECT_EQ(records.overheads_ns, (std::map<std::string, std::int64_t>{{"CUPTI buffer flush", 60},
+                                                                       {"function loading", 30}}));
 }
 
 TEST(CuptiRecords, OtherKindsAreCountedAlone) {
-  const DeviceRecords records = append(record_of<CUpti_ActivityDevice5>(CUPTI_ACTIVITY_KIND_DEVICE));
+  const DeviceRecords records =
+      append(record_of<CUpti_ActivityDevice5>(CUPTI_ACTIVITY_KIND_DEVICE));
   EXPECT_EQ(records.records_count, 1);
   EXPECT_TRUE(records.operations.empty());
   EXPECT_TRUE(records.calls.empty());
@@ -189,7 +209,7 @@ TEST(CuptiRecords, NamesAreKeptOnce) {
   auto kernel = work_record<KernelRecord>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   for (const char* name : {"a", "b", "a"}) {
     kernel.name = name;
-    append_record(as_activity(kernel), {}, records);
+    append_record(as_activity(kernel), records);
   }
   EXPECT_EQ(records.names, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(records.operations[2].name, records.operations[0].name);

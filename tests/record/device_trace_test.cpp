@@ -18,17 +18,17 @@ struct Recorded {
                             .losses = {},
                             .captured_phases = {},
                             .thread_names = {}};
-  std::uint32_t correlation = 0;
+  std::int64_t correlation = 0;
 
-  std::uint32_t call(Span span, std::uint32_t thread = kMain,
-                     std::string_view name = "cudaLaunchKernel") {
+  std::int64_t call(Span span, std::uint32_t thread = kMain,
+                    std::string_view name = "cudaLaunchKernel") {
     recording.records.calls.push_back({.span = span,
                                        .thread = thread,
                                        .name = recording.records.intern(name),
                                        .correlation = ++correlation});
     return correlation;
   }
-  DeviceOperation& work(Span span, std::uint32_t launched_by, std::string_view name = "kernel") {
+  DeviceOperation& work(Span span, std::int64_t launched_by, std::string_view name = "kernel") {
     recording.records.operations.push_back({.span = span,
                                             .ordinal = 0,
                                             .stream = 7,
@@ -69,7 +69,7 @@ TEST(DeviceTrace, HasTheWorkWithItsLaunchOnItsThread) {
   Recorded recorded;
   recorded.recording.ordinals = {3, 1};
   recorded.work({20, 30}, recorded.call({10, 15}), "_ZN2at6native4copyEv").ordinal = 1;
-  const std::uint32_t wait = recorded.call({16, 40}, kMain, "cudaStreamSynchronize");
+  const std::int64_t wait = recorded.call({16, 40}, kMain, "cudaStreamSynchronize");
   recorded.recording.records.synchronizing.push_back(wait);
   recorded.work({1, 2}, 99).ordinal = 2;  // no device of this process
   Trace trace = trace_of_steps({});
@@ -123,7 +123,7 @@ TEST(DeviceTrace, MakesThreadsThatOnlyLaunchAndNamesThem) {
 TEST(DeviceTrace, GivesPartsOfAGraphThePhaseOfTheirCapture) {
   Recorded recorded;
   recorded.recording.captured_phases = {{11, Phase::backward}};
-  const std::uint32_t launch = recorded.call({1, 2}, kMain, "cudaGraphLaunch");
+  const std::int64_t launch = recorded.call({1, 2}, kMain, "cudaGraphLaunch");
   recorded.work({10, 20}, launch).graph_node = 11;
   recorded.work({20, 30}, launch).graph_node = 12;
   Trace trace = trace_of_steps({});
@@ -151,8 +151,8 @@ TEST(DeviceTrace, AddsUpDropsOverheadsAndWhatWasNotFinished) {
 TEST(DeviceTrace, KnowsFromProbesHowFarTheClocksMayBeApart) {
   Recorded recorded;
   // Between host and device times lie 4 before and 10 after, and 7 before and 6 after.
-  for (const auto& [host, work] : {std::pair{Span{100, 120}, Span{104, 110}},
-                                   std::pair{Span{200, 220}, Span{207, 214}}}) {
+  for (const auto& [host, work] :
+       {std::pair{Span{100, 120}, Span{104, 110}}, std::pair{Span{200, 220}, Span{207, 214}}}) {
     recorded.recording.probes.push_back({.ordinal = 0, .thread = kMain, .host = host});
     recorded.work(work, recorded.call({host.begin_ns + 1, host.begin_ns + 3}));
     recorded.call({host.begin_ns + 4, host.end_ns}, kMain, "cudaStreamSynchronize");
