@@ -26,6 +26,7 @@ class Graphs : private ProgramBuilder {
   }
 
   Program build() {
+    if (chance(30)) launch_before_recording();
     const std::int64_t steps_count = pick(3, 6);
     for (step_ = 0; step_ < steps_count; ++step_) {
       may_lose_records = step_ > 0 && step_ + 1 < steps_count;
@@ -46,9 +47,8 @@ class Graphs : private ProgramBuilder {
                      .activity = Activity::communication,
                      .run_ticks = pick(2, 20),
                      .follows = true};
-      part.meeting = Meeting{.gradient = true,
-                             .bucket = static_cast<std::int32_t>(bucket),
-                             .root = {}};
+      part.meeting =
+          Meeting{.gradient = true, .bucket = static_cast<std::int32_t>(bucket), .root = {}};
       graph_.push_back(part);
       capture(Phase::backward, pick(1, 4));
     }

@@ -1,8 +1,9 @@
 // The accounting against a machine that knows whose each tick was while it happened, over hundreds
 // of random training loops; and the same comparison against accountings that are wrong on purpose,
 // which must not pass it.
-#include "profiler/diagnose/timeline.h"
 #include "tests/diagnose/oracle.h"
+
+#include "profiler/diagnose/timeline.h"
 #include "tests/diagnose/scenario.h"
 #include "tests/diagnose/simulator.h"
 

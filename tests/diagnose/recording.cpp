@@ -103,8 +103,8 @@ void Recording::add_collective(const Kernel& kernel, std::vector<CollectiveTimin
                                 .ready_ns = kernel.launch_tick * kTickNs,
                                 .span = trace_.work.back().span,
                                 .work = static_cast<std::uint32_t>(trace_.work.size() - 1)});
-  timings.push_back({.wait_ns = kernel.waited_ticks * kTickNs,
-                     .transfer_ns = kernel.action.run_ticks * kTickNs});
+  timings.push_back(
+      {.wait_ns = kernel.waited_ticks * kTickNs, .transfer_ns = kernel.action.run_ticks * kTickNs});
 }
 
 void Recording::shuffle(std::uint32_t seed, std::vector<CollectiveTiming>& timings) {

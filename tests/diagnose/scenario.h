@@ -22,8 +22,9 @@ Program make_scenario(std::uint32_t seed);
 // backward and wait for the other rank in their kernels.
 std::vector<Program> make_ddp_scenario(std::uint32_t seed);
 
-// DP on two devices of one process: broadcasts, a thread a replica that is new in each step and gets
-// the system id of an older one, copies between devices, an autograd thread a device, reductions.
+// DP on two devices of one process: broadcasts, a thread a replica that is new in each step and
+// gets the system id of an older one, copies between devices, an autograd thread a device,
+// reductions.
 Program make_dp_scenario(std::uint32_t seed);
 
 // Steps that are CUDA graphs in whole or in part: one launch, many pieces of work on several

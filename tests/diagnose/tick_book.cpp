@@ -18,9 +18,10 @@ void TickBook::begin_step() {
     const auto queue = machine_.devices[d].queues.find(kMainStream);
     if (queue != machine_.devices[d].queues.end()) {
       for (const std::size_t kernel : queue->second) {
-        // Without a launch record it counts as launched when it starts.
+        // Without a launch record it counts as launched when it starts; ahead of the first step as
+        // launched before the recording, since no recorded launch's work can start before it.
         if (machine_.kernels[kernel].action.is_recorded ||
-            machine_.kernels[kernel].start_tick != kNever) {
+            machine_.kernels[kernel].start_tick != kNever || machine_.steps.size() == 1) {
           marker.kernels.push_back(kernel);
         }
       }
@@ -113,9 +114,10 @@ void TickBook::book_overlap(const DeviceState& device, Overlap& overlap) const {
 bool TickBook::is_past_the_end(std::size_t d) const {
   if (!machine_.threads.front().is_done) return false;
   const std::size_t last = machine_.steps.size() - 1;
-  return std::ranges::none_of(machine_.kernels, [&](const Kernel& kernel) {
-    return static_cast<std::size_t>(kernel.action.device) == d && kernel.step == last &&
-           (kernel.end_tick == kNever || kernel.end_tick > machine_.now);
+  return std::ranges::none_of(machine_.devices[d].queues, [&](const auto& entry) {
+    return std::ranges::any_of(entry.second, [&](std::size_t k) {
+      return machine_.kernels[k].step == last && !machine_.is_finished(k);
+    });
   });
 }
 
