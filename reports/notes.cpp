@@ -80,7 +80,7 @@ void add_source_notes(const Diagnosis& diagnosis, std::vector<std::string>& note
         return source_text(strategy).has_value();
       });
   for (const auto& [text, keys] : keys_by_text) {
-    notes.push_back(is_of_all ? capitalised(text) : keys + ": " + text);
+    notes.push_back(is_of_all ? capitalised(text) : fmt::format("{}: {}", keys, text));
   }
 }
 

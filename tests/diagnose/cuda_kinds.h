@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <ostream>
 #include <vector>
 
 namespace ddpprof::test {
@@ -14,6 +15,8 @@ struct CudaKind {
   const char* name = nullptr;
   std::vector<Simulation> (*simulate)(std::uint32_t seed) = nullptr;  // a rank each
 };
+
+inline void PrintTo(const CudaKind& kind, std::ostream* out) { *out << kind.name; }
 
 inline constexpr CudaKind kDdpKind{
     "Ddp", [](std::uint32_t seed) { return simulate(make_ddp_scenario(seed)); }};

@@ -18,7 +18,7 @@
 namespace ddpprof::test {
 namespace {
 
-constexpr std::uint32_t kSeeds = 300;
+constexpr std::uint32_t kSeeds = 200;
 constexpr std::uint32_t kWrongSeeds = 100;
 
 class CudaOracle : public testing::TestWithParam<CudaKind> {};

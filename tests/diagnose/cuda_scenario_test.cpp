@@ -30,6 +30,12 @@ bool has_recycled_ids(const Trace& trace) {
   return is_recycled;
 }
 
+// A device was still busy on its main stream when the host began the first step.
+bool begins_busy(const Trace& trace) {
+  return find_timelines(trace).front().windows.front().span.begin_ns >
+         trace.steps.front().span.begin_ns;
+}
+
 // The host had ended a step before a device began the window of the step before it.
 bool runs_ahead_by_steps(const Trace& trace) {
   for (const DeviceTimeline& timeline : find_timelines(trace)) {
@@ -84,6 +90,7 @@ void count_work(const Simulation& simulation, Content& content) {
     if (timing.wait_ns > 0) found.insert("a wait for others");
   }
   if (has_recycled_ids(trace)) found.insert("a recycled id");
+  if (begins_busy(trace)) found.insert("a busy begin");
   if (runs_ahead_by_steps(trace)) found.insert("a host ahead by steps");
   for (const std::string& name : found) ++content[name];
 }
@@ -103,7 +110,8 @@ void expect_content(const CudaKind& kind, const Content& least) {
 
 // In 100 scenarios of two ranks.
 TEST(CudaScenarios, OfDdpHaveWhatTheyAreMadeFor) {
-  expect_content(kDdpKind, {{"a call without work", 100},
+  expect_content(kDdpKind, {{"a busy begin", 30},
+                            {"a call without work", 100},
                             {"a host ahead by steps", 5},
                             {"a large correlation", 90},
                             {"a launch that blocks", 60},
@@ -133,7 +141,8 @@ TEST(CudaScenarios, OfDpHaveWhatTheyAreMadeFor) {
 }
 
 TEST(CudaScenarios, OfGraphsHaveWhatTheyAreMadeFor) {
-  expect_content(kGraphKind, {{"a host ahead by steps", 20},
+  expect_content(kGraphKind, {{"a busy begin", 15},
+                              {"a host ahead by steps", 20},
                               {"a large correlation", 40},
                               {"a launch of much work", 80},
                               {"a launch that blocks", 20},

@@ -39,7 +39,9 @@ class Rank : private ProgramBuilder {
   Program build() {
     to_main({.kind = ActionKind::start_thread, .thread = autograd_});
     to_main({.kind = ActionKind::start_thread, .thread = idler_});
-    if (chance(40)) prefetch();
+    begins_busy_ = chance(30);
+    if (begins_busy_) launch_before_recording();
+    if (!begins_busy_ && chance(40)) prefetch();
     for (step_ = 0; step_ < job_.steps_count; ++step_) {
       may_lose_records = step_ > 0 && step_ + 1 < job_.steps_count;
       add_step();
@@ -67,7 +69,7 @@ class Rank : private ProgramBuilder {
   void data() {
     enter(0, Phase::data);
     to_main({.kind = ActionKind::work, .ticks = chance(15) ? pick(30, 120) : pick(1, 6)});
-    const bool is_prefetched = chance(50);
+    const bool is_prefetched = chance(50) && !(begins_busy_ && step_ == 0);
     launch(0, {.stream = is_prefetched ? kCopyStream : kMainStream,
                .activity = Activity::copy,
                .blocks = chance(20)});
@@ -198,6 +200,7 @@ class Rank : private ProgramBuilder {
   Job job_;
   std::int32_t rank_;
   std::int64_t step_ = 0, sync_percent_ = 0;
+  bool begins_busy_ = false;
   std::size_t autograd_ = 0, idler_ = 0, prefetcher_ = 0;
 };
 

@@ -26,6 +26,7 @@ class Graphs : private ProgramBuilder {
   }
 
   Program build() {
+    if (chance(30)) launch_before_recording();
     const std::int64_t steps_count = pick(3, 6);
     for (step_ = 0; step_ < steps_count; ++step_) {
       may_lose_records = step_ > 0 && step_ + 1 < steps_count;

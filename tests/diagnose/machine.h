@@ -2,33 +2,18 @@
 #pragma once
 
 #include "tests/diagnose/machine_state.h"
+#include "tests/diagnose/meetings.h"
 #include "tests/diagnose/recording.h"
 #include "tests/diagnose/tick_book.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
 namespace ddpprof::test {
 
-// The collectives of one job: who has started its work of each.
-class Meetings {
- public:
-  // A kernel with a meeting starts now. It and those that waited for it learn their ends.
-  void arrive(MachineState& state, std::size_t kernel);
-
- private:
-  struct Member {
-    MachineState* state = nullptr;
-    std::size_t kernel = 0;
-    Kernel& get() const { return state->kernels[kernel]; }
-  };
-  static bool may_proceed(const Member& member, const std::vector<Member>& arrived);
-  std::map<std::int64_t, std::vector<Member>> arrived_;  // by sequence
-};
-
+// Its host threads are in machine_hosts.cpp.
 class Machine {
  public:
   Machine(const Program& program, Meetings& meetings);
@@ -55,6 +40,7 @@ class Machine {
   void launch_parts(const Kernel& call, const std::vector<GraphPart>& parts);
   std::size_t enqueue(Kernel kernel);
   void settle_launches();
+  std::size_t current_step() const;
   bool may_start(const Kernel& kernel) const;
   void start(std::size_t kernel, std::size_t device);
   void record_call(std::size_t i, Span ticks, std::int64_t correlation, bool synchronizes,

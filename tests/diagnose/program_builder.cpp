@@ -1,5 +1,7 @@
 #include "tests/diagnose/program_builder.h"
 
+#include <utility>
+
 namespace ddpprof::test {
 
 ProgramBuilder::ProgramBuilder(std::uint32_t seed) : random_(seed) {
@@ -40,6 +42,15 @@ void ProgramBuilder::launch(std::size_t thread, Action action) {
   action.is_recorded = !(may_lose_records && chance(unrecorded_percent));
   action.is_doubled = doubled_percent > 0 && chance(doubled_percent);
   add(thread, action);
+}
+
+void ProgramBuilder::launch_before_recording() {
+  const std::int64_t percent = std::exchange(unrecorded_percent, 100);
+  may_lose_records = true;
+  launch(0, {.stream = kSideStream, .run_ticks = pick(1, 60)});
+  for (std::int64_t count = pick(1, 4); count > 0; --count) launch(0, {.run_ticks = pick(1, 30)});
+  may_lose_records = false;
+  unrecorded_percent = percent;
 }
 
 void ProgramBuilder::wait(std::size_t thread, std::int32_t device, std::int64_t stream,

@@ -28,6 +28,9 @@ class ProgramBuilder {
   void idle(std::size_t thread);
   // Ticks of the call, of the way to the device and of the work are drawn unless given (not 0).
   void launch(std::size_t thread, Action action);
+  // What was launched before the recording began and runs into it: no launches, but work. The next
+  // launch must be on the main stream.
+  void launch_before_recording();
   // Later work of `stream` waits for what `other` has now.
   void wait(std::size_t thread, std::int32_t device, std::int64_t stream, std::int64_t other);
   void signal(std::size_t thread, std::size_t signal);

@@ -50,7 +50,14 @@ class TickBook {
     std::vector<Overlap> overlaps;
   };
 
+  // The phase of each tick of a thread's life; absent: no scope was open.
+  struct ThreadHistory {
+    std::int64_t begin = 0;
+    std::vector<std::optional<Phase>> phases;
+  };
+
   void keep_history();
+  std::optional<Phase> phase_of(std::size_t thread, std::int64_t tick) const;
   void book_device(std::size_t d);
   void book_overlap(const DeviceState& device, Overlap& overlap) const;
   bool is_past_the_end(std::size_t d) const;
@@ -63,7 +70,7 @@ class TickBook {
 
   const MachineState& machine_;
   std::vector<DeviceBook> devices_;
-  std::vector<std::vector<std::optional<Phase>>> thread_history_;  // a thread each, of each tick
+  std::vector<ThreadHistory> threads_;
 };
 
 }  // namespace ddpprof::test
