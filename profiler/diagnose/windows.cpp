@@ -15,35 +15,40 @@ bool continues(const Step& step, const Step& next) {
 std::vector<std::int64_t> last_ends_before(const std::vector<Step>& steps,
                                            const std::vector<LaunchedWork>& work,
                                            std::optional<std::int64_t> main_stream) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> launch_and_end;
+  StepFinder finder(steps);
+  // Of work launched after the step before has begun, and at the end of work after the last.
+  std::vector<std::int64_t> ends(steps.size() + 1, kBeforeRecording);
   for (const LaunchedWork& launched : work) {
-    if (launched.work.stream == main_stream) {
-      launch_and_end.emplace_back(launched.launched_ns, launched.work.span.end_ns);
-    }
+    if (launched.stream != main_stream) continue;
+    std::int64_t& end = ends[finder.count_begun(launched.launched_ns)];
+    end = std::max(end, launched.span.end_ns);
   }
-  std::ranges::sort(launch_and_end);
-  std::vector<std::int64_t> ends;
-  std::int64_t latest = kBeforeRecording;
-  std::size_t next = 0;
-  for (const Step& step : steps) {
-    for (; next < launch_and_end.size() && launch_and_end[next].first < step.span.begin_ns;
-         ++next) {
-      latest = std::max(latest, launch_and_end[next].second);
-    }
-    ends.push_back(latest);
+  for (std::size_t i = 1; i < ends.size(); ++i) ends[i] = std::max(ends[i], ends[i - 1]);
+  return ends;
+}
+
+// For each step the latest end of work on any stream that was launched in it.
+std::vector<std::int64_t> last_ends_of(const std::vector<Step>& steps,
+                                       const std::vector<LaunchedWork>& work) {
+  StepFinder finder(steps);
+  std::vector<std::int64_t> ends(steps.size(), kBeforeRecording);
+  for (const LaunchedWork& launched : work) {
+    const auto step = finder.find(launched.launched_ns);
+    if (step) ends[*step] = std::max(ends[*step], launched.span.end_ns);
   }
   return ends;
 }
 
 void add_spill(const std::vector<Step>& steps, const std::vector<LaunchedWork>& work,
                std::optional<std::int64_t> main_stream, std::vector<Window>& windows) {
+  StepFinder finder(steps);
   std::vector<std::vector<Span>> spilled(steps.size());
   for (const LaunchedWork& launched : work) {
-    if (launched.work.stream == main_stream) continue;
-    const auto step = find_launching_step(steps, launched.launched_ns);
+    if (launched.stream == main_stream) continue;
+    const auto step = finder.find(launched.launched_ns);
     if (!step) continue;
-    const Span rest{std::max(launched.work.span.begin_ns, windows[*step].span.end_ns),
-                    launched.work.span.end_ns};
+    const Span rest{std::max(launched.span.begin_ns, windows[*step].span.end_ns),
+                    launched.span.end_ns};
     if (!rest.empty()) spilled[*step].push_back(rest);
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -53,15 +58,17 @@ void add_spill(const std::vector<Step>& steps, const std::vector<LaunchedWork>& 
 
 }  // namespace
 
-std::optional<std::size_t> find_launching_step(const std::vector<Step>& steps,
-                                               std::int64_t launched_ns) {
-  const auto after = std::ranges::partition_point(
-      steps, [&](const Step& step) { return step.span.begin_ns <= launched_ns; });
-  if (after == steps.begin()) return std::nullopt;
-  const auto step = static_cast<std::size_t>(after - steps.begin()) - 1;
+std::size_t StepFinder::count_begun(std::int64_t time_ns) {
+  return cursor_.find(steps_, [&](const Step& step) { return step.span.begin_ns <= time_ns; });
+}
+
+std::optional<std::size_t> StepFinder::find(std::int64_t launched_ns) {
+  const std::size_t begun = count_begun(launched_ns);
+  if (begun == 0) return std::nullopt;
+  const std::size_t step = begun - 1;
   // Time between two steps of a row belongs to the first of them.
-  if (launched_ns < steps[step].span.end_ns) return step;
-  if (step + 1 < steps.size() && continues(steps[step], steps[step + 1])) return step;
+  if (launched_ns < steps_[step].span.end_ns) return step;
+  if (begun < steps_.size() && continues(steps_[step], steps_[begun])) return step;
   return std::nullopt;
 }
 
@@ -80,12 +87,7 @@ std::vector<Window> find_device_windows(const std::vector<Step>& steps,
                                         const std::vector<LaunchedWork>& work,
                                         std::optional<std::int64_t> main_stream) {
   const std::vector<std::int64_t> last_ends = last_ends_before(steps, work, main_stream);
-  std::vector<std::int64_t> ends_of_work(steps.size(), kBeforeRecording);
-  for (const LaunchedWork& launched : work) {
-    if (const auto step = find_launching_step(steps, launched.launched_ns)) {
-      ends_of_work[*step] = std::max(ends_of_work[*step], launched.work.span.end_ns);
-    }
-  }
+  const std::vector<std::int64_t> ends_of_work = last_ends_of(steps, work);
   const auto begin_of = [&](std::size_t i) {
     return std::max(steps[i].span.begin_ns, last_ends[i]);
   };
