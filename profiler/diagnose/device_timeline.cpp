@@ -87,12 +87,18 @@ class StallLabeller {
   std::size_t next_ = 0;
 };
 
-SpanSet unite_activity(const std::vector<LaunchedWork>& work, Activity activity) {
-  SpanSet united;
+struct Unions {
+  SpanSet compute, communication;  // K and C
+};
+
+Unions unite_work(const std::vector<LaunchedWork>& work) {
+  Unions unions;
+  unions.compute.reserve(work.size());  // at most; what is not used takes no memory
   for (const LaunchedWork& launched : work) {
-    if (launched.activity == activity) append(united, launched.span);
+    if (launched.activity == Activity::compute) append(unions.compute, launched.span);
+    if (launched.activity == Activity::communication) append(unions.communication, launched.span);
   }
-  return united;
+  return unions;
 }
 
 std::vector<std::vector<Segment>> label_work(const std::vector<Window>& windows,
@@ -122,11 +128,12 @@ std::vector<DeviceTimeline> find_device_timelines(const Trace& trace) {
   for (std::size_t device = 0; device < devices.size(); ++device) {
     const std::vector<LaunchedWork>& work = work_by_device[device];
     const auto main_stream = find_main_stream(work);
+    Unions unions = unite_work(work);
     DeviceTimeline timeline{.device = devices[device],
                             .windows = find_device_windows(steps, work, main_stream),
                             .segments = {},
-                            .compute = unite_activity(work, Activity::compute),
-                            .communication = unite_activity(work, Activity::communication),
+                            .compute = std::move(unions.compute),
+                            .communication = std::move(unions.communication),
                             .collectives = collectives[device],
                             .contention_ns = {},
                             .issues = {}};

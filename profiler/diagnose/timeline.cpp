@@ -30,7 +30,7 @@ void check_cover(const Window& window, const std::vector<Segment>& segments) {
 
 }  // namespace
 
-bool loses(const Busy& a, const Busy& b) {
+bool LosesAgainst::operator()(const Busy& a, const Busy& b) const {
   const auto key = [](const Busy& x) {
     return std::tuple(x.label.activity, x.began_ns, x.stream, x.label.phase, x.span);
   };

@@ -61,7 +61,9 @@ using LabelGap = std::function<void(Span, std::vector<Segment>&)>;
 
 // Whether b wins against a: by the activity of higher priority, then the earliest began_ns, then
 // the lowest stream, then the phase.
-bool loses(const Busy& a, const Busy& b);
+struct LosesAgainst {
+  bool operator()(const Busy& a, const Busy& b) const;
+};
 
 // The core of all accounting. At each instant what wins gives the label; between the winners it is
 // label_gap(), which is asked in order of time.
@@ -84,7 +86,7 @@ class WindowLabeller {
 
   const std::vector<Window>& windows_;
   LabelGap label_gap_;
-  OrderedSweep<Busy, decltype(&loses)> sweep_{&loses};
+  OrderedSweep<Busy, LosesAgainst> sweep_{{}};
   std::vector<std::vector<Segment>> segments_;
   std::vector<Segment> gap_;
   std::size_t first_open_ = 0;  // windows before this one are done

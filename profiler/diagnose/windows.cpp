@@ -11,30 +11,29 @@ bool continues(const Step& step, const Step& next) {
   return next.visit == step.visit && next.index == step.index + 1;
 }
 
-// For each step the latest end of work on the main stream that was launched before it.
-std::vector<std::int64_t> last_ends_before(const std::vector<Step>& steps,
-                                           const std::vector<LaunchedWork>& work,
-                                           std::optional<std::int64_t> main_stream) {
-  StepFinder finder(steps);
-  // Of work launched after the step before has begun, and at the end of work after the last.
-  std::vector<std::int64_t> ends(steps.size() + 1, kBeforeRecording);
-  for (const LaunchedWork& launched : work) {
-    if (launched.stream != main_stream) continue;
-    std::int64_t& end = ends[finder.count_begun(launched.launched_ns)];
-    end = std::max(end, launched.span.end_ns);
-  }
-  for (std::size_t i = 1; i < ends.size(); ++i) ends[i] = std::max(ends[i], ends[i - 1]);
-  return ends;
-}
+// The latest ends of work by the step of its launch.
+struct LastEnds {
+  std::vector<std::int64_t> before;  // on the main stream, launched before the step
+  std::vector<std::int64_t> of;      // on any stream, launched in the step
+};
 
-// For each step the latest end of work on any stream that was launched in it.
-std::vector<std::int64_t> last_ends_of(const std::vector<Step>& steps,
-                                       const std::vector<LaunchedWork>& work) {
+LastEnds find_last_ends(const std::vector<Step>& steps, const std::vector<LaunchedWork>& work,
+                        std::optional<std::int64_t> main_stream) {
   StepFinder finder(steps);
-  std::vector<std::int64_t> ends(steps.size(), kBeforeRecording);
+  // `before` first holds what was launched since the step before began; last: since the last did.
+  LastEnds ends{.before = std::vector<std::int64_t>(steps.size() + 1, kBeforeRecording),
+                .of = std::vector<std::int64_t>(steps.size(), kBeforeRecording)};
+  const auto raise = [](std::int64_t& end_ns, const LaunchedWork& launched) {
+    end_ns = std::max(end_ns, launched.span.end_ns);
+  };
   for (const LaunchedWork& launched : work) {
-    const auto step = finder.find(launched.launched_ns);
-    if (step) ends[*step] = std::max(ends[*step], launched.span.end_ns);
+    if (launched.stream == main_stream) {
+      raise(ends.before[finder.count_begun(launched.launched_ns)], launched);
+    }
+    if (const auto step = finder.find(launched.launched_ns)) raise(ends.of[*step], launched);
+  }
+  for (std::size_t i = 1; i < ends.before.size(); ++i) {
+    ends.before[i] = std::max(ends.before[i], ends.before[i - 1]);
   }
   return ends;
 }
@@ -86,14 +85,13 @@ std::vector<Step> order_steps(std::vector<Step> steps) {
 std::vector<Window> find_device_windows(const std::vector<Step>& steps,
                                         const std::vector<LaunchedWork>& work,
                                         std::optional<std::int64_t> main_stream) {
-  const std::vector<std::int64_t> last_ends = last_ends_before(steps, work, main_stream);
-  const std::vector<std::int64_t> ends_of_work = last_ends_of(steps, work);
+  const LastEnds last_ends = find_last_ends(steps, work, main_stream);
   const auto begin_of = [&](std::size_t i) {
-    return std::max(steps[i].span.begin_ns, last_ends[i]);
+    return std::max(steps[i].span.begin_ns, last_ends.before[i]);
   };
   std::vector<Window> windows;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::int64_t end = std::max(steps[i].span.end_ns, ends_of_work[i]);
+    std::int64_t end = std::max(steps[i].span.end_ns, last_ends.of[i]);
     if (i + 1 < steps.size()) {
       const std::int64_t next = begin_of(i + 1);
       // A row may leave work behind on another stream that is still running when the next row
