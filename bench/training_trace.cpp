@@ -10,7 +10,6 @@ namespace ddpprof {
 namespace {
 
 constexpr std::int64_t kLaunchEveryNs = 6'000;
-constexpr std::int64_t kLaunchTakesNs = 4'500;
 constexpr std::int64_t kLatencyNs = 2'000;
 constexpr std::int64_t kAllReduceEvery = 70;  // launches of backward
 constexpr std::uint32_t kKernelNames = 40;
@@ -106,7 +105,8 @@ class TraceMaker {
 
   std::int64_t launch(ThreadId thread) {
     const std::int64_t correlation = static_cast<std::int64_t>(trace_.calls.size()) + 1;
-    trace_.calls.push_back({.span = {now_ns_, now_ns_ + kLaunchTakesNs},
+    returned_ns_ = now_ns_ + 3'000 + draw(2'900);
+    trace_.calls.push_back({.span = {now_ns_, returned_ns_},
                             .thread = thread,
                             .name = {0},
                             .correlation = correlation});
@@ -118,7 +118,7 @@ class TraceMaker {
     std::int64_t& free_ns = free_ns_[stream == kMainStream        ? 0
                                      : stream == kAllReduceStream ? 1
                                                                   : 2];
-    const std::int64_t begin_ns = std::max(free_ns, now_ns_ + kLaunchTakesNs + kLatencyNs);
+    const std::int64_t begin_ns = std::max(free_ns, returned_ns_ + kLatencyNs);
     free_ns = begin_ns + length_ns;
     const auto name = first_kernel_name_ + static_cast<std::uint32_t>(draw(kKernelNames));
     trace_.work.push_back({.span = {begin_ns, free_ns},
@@ -179,6 +179,7 @@ class TraceMaker {
   Trace trace_;
   std::uint32_t first_kernel_name_ = 0;
   std::int64_t now_ns_ = 1'000'000'000'000;  // a machine that has been up for a quarter of an hour
+  std::int64_t returned_ns_ = 0;             // when the last launch call returned
   std::array<std::int64_t, 3> free_ns_{};    // when a stream is done: main, all-reduce, copy
   std::mt19937_64 random_{7};
 };
