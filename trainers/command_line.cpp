@@ -211,12 +211,11 @@ Enum choose_word(const char* flag, const std::string& word,
                  std::span<const std::string_view> names) {
   const auto found = std::ranges::find(names, word);
   if (found == names.end()) {
-    std::string known;
-    for (const std::string_view name : names) {
-      known += (known.empty() ? "" : ", ") + std::string(name);
+    std::string known(names.front());
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      known += (i + 1 < names.size() ? ", " : " or ") + std::string(names[i]);
     }
-    throw UsageError(std::string(flag) + " " + word, "there is no such choice",
-                     "choices: " + known);
+    throw UsageError(std::string(flag) + " " + word, "there is no such choice", "take " + known);
   }
   return static_cast<Enum>(found - names.begin());
 }
