@@ -32,6 +32,7 @@ struct Given {
   std::string optimizer = "fused-adamw";
   std::string dp_threads = "fresh", dp_autocast = "caller";
   std::string recorder = "auto";
+  std::optional<std::string> delay;
   bool no_cudnn_attention = false;
   bool no_broadcast_buffers = false;
 };
@@ -144,6 +145,12 @@ void add_output_options(CLI::App& app, TrainOptions& options, Given& given) {
   app.add_option("--warmup", options.warmup, "Steps before the first order (default 5)")
       ->group(kControl);
   app.add_option("--fault", options.fault, "Plant a fault: NAME or NAME:RANK")->group(kControl);
+  app.add_option("--delay", given.delay,
+                 "Plant a delay: PHASE:host|device:MICROSECONDS[:every=N][:control], in every "
+                 "second step or every Nth; with control in the others, too, but in no phase. "
+                 "PHASE: data, scatter, replicate, forward, backward, all_reduce or optimizer, "
+                 "where the strategy has it")
+      ->group(kControl);
 }
 
 void need_positive(const char* flag, std::optional<std::int64_t> value) {
@@ -204,12 +211,11 @@ Enum choose_word(const char* flag, const std::string& word,
                  std::span<const std::string_view> names) {
   const auto found = std::ranges::find(names, word);
   if (found == names.end()) {
-    std::string known;
-    for (const std::string_view name : names) {
-      known += (known.empty() ? "" : ", ") + std::string(name);
+    std::string known(names.front());
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      known += (i + 1 < names.size() ? ", " : " or ") + std::string(names[i]);
     }
-    throw UsageError(std::string(flag) + " " + word, "there is no such choice",
-                     "choices: " + known);
+    throw UsageError(std::string(flag) + " " + word, "there is no such choice", "take " + known);
   }
   return static_cast<Enum>(found - names.begin());
 }
@@ -244,6 +250,10 @@ void fill_in_defaults(CommandLine& line, const Given& given) {
                      "optimizers: fused-adamw, foreach-adamw");
   }
   options.reducer.broadcast_buffers = !given.no_broadcast_buffers;
+  if (given.delay) {
+    options.delay = parse_delay(*given.delay);
+    options.notes.push_back("a delay is planted: " + *given.delay);
+  }
   fill_in_devices(options, given);
 }
 

@@ -43,6 +43,7 @@ class DistributedDataParallel : public Strategy {
     if (is_planted(fault_, FaultKind::sum_gradients, place_.rank, place_.world_size)) {
       plant_summing_hook(*parts_.reducer, peers_.group);
     }
+    peers_.backend->plant(delay_);
     on_sink_backward_ = [this] { delay_first_all_reduce(); };
   }
 
@@ -118,6 +119,7 @@ class DistributedDataParallel : public Strategy {
  private:
   at::Tensor forward(const Batch& batch, bool sync) {
     const PhaseScope scope(recorder_, Phase::forward, "forward", {.computes = true});
+    delay_.act(Phase::forward);
     if (sync) {
       parts_.logger->set_runtime_stats_and_log();
       parts_.reducer->prepare_for_forward();
@@ -167,6 +169,7 @@ class DistributedDataParallel : public Strategy {
   // Inside the scope of backward.
   void backward(const at::Tensor& loss, bool sync) {
     bucket_hooks_->expect_copies(sync);
+    plant_in_backward(loss);
     if (!sync) {
       loss.backward();
       recorder_.count(Counter::backward);

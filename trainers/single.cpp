@@ -14,6 +14,7 @@ class Single : public Strategy {
     at::Tensor output;  // (B, …)
     {
       const PhaseScope scope(recorder_, Phase::forward, "forward", {.computes = true});
+      delay_.act(Phase::forward);
       const AutocastScope autocast(device().type(), autocast_type(options_.precision));
       output = model_->forward(batch.inputs);
       recorder_.count(Counter::forward);
@@ -24,6 +25,7 @@ class Single : public Strategy {
       loss = workload_.loss(output, batch);
     }
     const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
+    plant_in_backward(loss);
     (scale == 1 ? loss : loss.mul(scale)).backward();
     recorder_.count(Counter::backward);
     return drop_graph(output, loss);

@@ -24,6 +24,28 @@ ClockPair read_clock(const JsonObject& json) {
   return clock;
 }
 
+void write_delays(JsonWriter& json, const std::map<std::int64_t, std::int64_t>& delays_ns) {
+  json.key("planted_delays");
+  json.begin_array();
+  for (const auto& [step, length_ns] : delays_ns) {
+    json.begin_object();
+    json.member("step", step);
+    json.member("ns", length_ns);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+std::map<std::int64_t, std::int64_t> read_delays(const std::vector<JsonObject>& items) {
+  std::map<std::int64_t, std::int64_t> delays_ns;
+  for (const JsonObject& item : items) {
+    std::int64_t step = 0;
+    item.read("step", step);
+    item.read("ns", delays_ns[step]);
+  }
+  return delays_ns;
+}
+
 void write_info(JsonWriter& json, const TraceInfo& info) {
   json.new_line();
   json.key("workload");
@@ -62,6 +84,10 @@ void write_info(JsonWriter& json, const TraceInfo& info) {
   json.member("ddp_logging_numbers", info.ddp_logging_numbers);
   json.new_line();
   json.member("ddp_logging_texts", info.ddp_logging_texts);
+  if (!info.planted_delays_ns.empty()) {
+    json.new_line();
+    write_delays(json, info.planted_delays_ns);
+  }
 }
 
 void read_info(const JsonObject& json, TraceInfo& info) {
@@ -87,6 +113,9 @@ void read_info(const JsonObject& json, TraceInfo& info) {
   json.read("versions", info.versions);
   json.read("ddp_logging_numbers", info.ddp_logging_numbers);
   json.read("ddp_logging_texts", info.ddp_logging_texts);
+  if (json.has("planted_delays")) {
+    info.planted_delays_ns = read_delays(json.objects("planted_delays"));
+  }
 }
 
 void write_thread(JsonWriter& json, const Thread& thread) {

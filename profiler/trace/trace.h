@@ -204,6 +204,9 @@ struct TraceInfo {
   std::map<std::string, std::int64_t> ddp_logging_numbers;  // DDPLoggingData, its own names
   std::map<std::string, std::string> ddp_logging_texts;
   std::vector<std::optional<std::int64_t>> peak_memory_bytes;  // a device each
+  // Delays that the trainer planted on purpose, by Step::index: their lengths, measured without the
+  // recorder.
+  std::map<std::int64_t, std::int64_t> planted_delays_ns;
 
   bool operator==(const TraceInfo&) const = default;
 };

@@ -1,5 +1,7 @@
 // Wrong usage: exit code 2, one line that says what, one that says what to do.
+#include "profiler/trace/error.h"
 #include "tests/trainers/trainer_process.h"
+#include "trainers/common/delay.h"
 
 #include <string>
 
@@ -54,17 +56,69 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoRank", {"--strategy", "ddp"}, "WORLD_SIZE: ", "torchrun"},
         Mistake{"Fault", {"--fault", "flood"}, "--fault flood: ", "sum-gradients"},
         Mistake{"FaultRank", {"--fault", "die-in-warmup:7"}, "--fault die-in-warmup:7: ", "0 to 0"},
+        Mistake{"Delay", {"--delay", "loss:host:10"}, "--delay loss:host:10: ", "phases: data, "},
+        Mistake{"DelayOfAnotherStrategy",
+                {"--delay", "scatter:host:10"},
+                "--delay scatter: ",
+                "data, forward, backward, optimizer"},
+        Mistake{"DelayOfNoDevice",
+                {"--delay", "forward:device:10"},
+                "--delay forward:device: ",
+                "ddpprof-train-cuda"},
         Mistake{"Both", {"--steps", "1", "--epochs", "1"}, "--epochs: ", "one of them"},
         Mistake{"Flag", {"--fast"}, "command line: ", "--help"},
         Mistake{"Number", {"--batch", "many"}, "command line: ", "--help"},
         Mistake{"Control", {"--control-fd", "77"}, "--control-fd 77: ", "stand-alone"}),
     [](const auto& row) { return row.param.name; });
 
+TEST(Delays, AreParsedWithTheirOptions) {
+  const Delay plain = parse_delay("all_reduce:host:20000");
+  EXPECT_EQ(plain.phase, Phase::all_reduce);
+  EXPECT_EQ(plain.kind, DelayKind::host);
+  EXPECT_EQ(plain.length_ns, 20'000'000);
+  EXPECT_FALSE(plain.has_controls);
+  EXPECT_FALSE(plain.is_due(0));
+  EXPECT_TRUE(plain.is_due(1));
+  const Delay delay = parse_delay("data:device:1:every=3:control");
+  EXPECT_EQ(delay.kind, DelayKind::device);
+  EXPECT_TRUE(delay.has_controls);
+  EXPECT_EQ(delay.every, 3);
+  EXPECT_FALSE(delay.is_due(1));
+  EXPECT_TRUE(delay.is_due(5));
+  for (const char* wrong :
+       {"", "data", "data:host", "data:host:", "data:host:0", "data:host:-5", "data:host:5ms",
+        "data:host:60000001", "data:cpu:5", "gather:host:5", "data:host:5:every=0",
+        "data:host:5:every", "data:host:5:", "data:host:5:control=1", "Data:host:5"}) {
+    EXPECT_THROW(parse_delay(wrong), UsageError) << wrong;
+  }
+}
+
+TEST(Delays, FitTheStrategyAndTheKindOfDevice) {
+  const auto fits = [](const char* delay, const char* strategy, std::int64_t devices,
+                       bool are_threads) {
+    try {
+      check_delay_fits(parse_delay(delay), strategy, devices, are_threads);
+      return true;
+    } catch (const UsageError& error) {
+      EXPECT_FALSE(error.hint.empty());
+      return false;
+    }
+  };
+  EXPECT_TRUE(fits("replicate:host:5", "dp", 1, true));
+  EXPECT_TRUE(fits("replicate:device:5", "dp", 2, false));
+  EXPECT_FALSE(fits("replicate:device:5", "dp", 1, false)) << "it calls the model itself";
+  EXPECT_FALSE(fits("replicate:host:5", "ddp", 1, true));
+  EXPECT_TRUE(fits("all_reduce:device:5", "ddp", 1, false));
+  EXPECT_FALSE(fits("all_reduce:device:5", "ddp", 1, true)) << "there is no device to spin";
+  EXPECT_FALSE(fits("all_reduce:host:5", "dp", 2, true));
+  EXPECT_FALSE(fits("all_reduce:host:5", "single", 1, true));
+}
+
 TEST(CommandLine, HelpIsAManual) {
   TrainerProcess process({"--help"});
   EXPECT_EQ(process.wait(), 0);
-  for (const char* word :
-       {"--strategy", "--gradient-as-bucket-view", "Examples:", "torchrun", "Exit codes:"}) {
+  for (const char* word : {"--strategy", "--gradient-as-bucket-view", "--delay",
+                           "Examples:", "torchrun", "Exit codes:"}) {
     EXPECT_NE(process.output().find(word), std::string::npos) << word;
   }
   EXPECT_NE(process.output().find("\n  ddpprof-train --strategy dp"), std::string::npos);

@@ -86,4 +86,24 @@ class StepClock {
   std::unique_ptr<State> state_;
 };
 
+// Keeps a device busy, and tells afterwards for how long.
+class DeviceSpin {
+ public:
+  // Finds out how many cycles that takes, within a few per cent.
+  // Throws: UsageError where devices are threads.
+  DeviceSpin(at::Device device, std::int64_t length_ns);
+  ~DeviceSpin();
+  DeviceSpin(const DeviceSpin&) = delete;
+  DeviceSpin& operator=(const DeviceSpin&) = delete;
+
+  // Puts it on the stream the calling thread launches on, and does not wait. Threads: one at a time.
+  void queue(bool is_measured);
+  // Waits for the device. Shape: a length for each measured one since the last call.
+  std::vector<std::int64_t> take_ns();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace ddpprof

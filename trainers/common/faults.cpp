@@ -14,14 +14,17 @@ namespace ddpprof {
 namespace {
 
 constexpr std::int64_t kWarmupFaultStep = 2;
+constexpr std::int64_t kThrowingPass = 2;
 
-constexpr std::array<FaultRow, 3> kRows = {{
+constexpr std::array<FaultRow, 4> kRows = {{
     {"sum-gradients", "gradients are summed over the devices instead of averaged",
      FaultKind::sum_gradients, true},
     {"die-in-warmup", "the process kills itself at its second step", FaultKind::die_in_warmup,
      false},
     {"hang-in-warmup", "the process makes no progress after its first step",
      FaultKind::hang_in_warmup, false},
+    {"throw-in-backward", "the second backward pass throws, in the middle of a step",
+     FaultKind::throw_in_backward, false},
 }};
 
 std::string fault_names() {
@@ -68,6 +71,11 @@ bool is_planted(const std::optional<Fault>& fault, FaultKind kind, std::int32_t 
   }
   const auto row = std::ranges::find(kRows, kind, &FaultRow::kind);
   return row->on_all_ranks || rank == world_size - 1;
+}
+
+bool throws_in_backward(const std::optional<Fault>& fault, std::int64_t pass, std::int32_t rank,
+                        std::int32_t world_size) {
+  return pass == kThrowingPass && is_planted(fault, FaultKind::throw_in_backward, rank, world_size);
 }
 
 void act_out_warmup_fault(const std::optional<Fault>& fault, std::int64_t step, std::int32_t rank,

@@ -8,7 +8,12 @@
 
 namespace ddpprof {
 
-enum class FaultKind : std::uint8_t { sum_gradients, die_in_warmup, hang_in_warmup };
+enum class FaultKind : std::uint8_t {
+  sum_gradients,
+  die_in_warmup,
+  hang_in_warmup,
+  throw_in_backward,
+};
 
 struct FaultRow {
   std::string_view name;
@@ -36,5 +41,10 @@ bool is_planted(const std::optional<Fault>& fault, FaultKind kind, std::int32_t 
 // second step die_in_warmup kills the process and hang_in_warmup never returns.
 void act_out_warmup_fault(const std::optional<Fault>& fault, std::int64_t step, std::int32_t rank,
                           std::int32_t world_size);
+
+// Whether backward pass `pass` (counted from 1 over the whole process) throws: the second one does
+// where throw_in_backward is planted.
+bool throws_in_backward(const std::optional<Fault>& fault, std::int64_t pass, std::int32_t rank,
+                        std::int32_t world_size);
 
 }  // namespace ddpprof

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "profiler/record/device_source.h"
+#include "trainers/common/delay.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -80,6 +81,7 @@ struct TrainOptions {
   std::int64_t warmup = 5;  // steps before the first order
 
   std::string fault;  // empty: none
+  std::optional<Delay> delay;
   std::filesystem::path trace;
   RecorderChoice recorder = RecorderChoice::automatic;
   std::filesystem::path metrics;

@@ -24,6 +24,7 @@ void write_trace(RunContext& context) {
   TraceInfo info = context.info;
   info.peak_memory_bytes = peak_memory_bytes(context.input.devices);
   context.strategy.describe(info);
+  info.planted_delays_ns = context.input.delay.take_ns();
   const Trace trace = context.input.recorder.take(std::move(info));
   write_file(context.trace, write_native(trace));
 }

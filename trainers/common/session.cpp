@@ -3,6 +3,7 @@
 #include "profiler/record/device_source.h"
 #include "profiler/trace/error.h"
 #include "trainers/common/accelerator.h"
+#include "trainers/common/planted_delay.h"
 #include "trainers/common/runs.h"
 #include "trainers/common/threads.h"
 #include "trainers/common/trainer_kind.h"
@@ -70,6 +71,9 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
                     : LauncherEnvironment{};
   const DeviceSlice devices = slice_devices(row, options, place);
   check_batch_divides(options.batch, devices.total, options.micro_steps);
+  if (options.delay) {
+    check_delay_fits(*options.delay, row.name, devices.count, kTrainerKind.devices_are_threads);
+  }
   const std::filesystem::path trace = trace_path(options, place, control != nullptr);
   const std::int64_t devices_of_host = row.has_ranks ? place.local_world_size : devices.total;
   const std::int64_t threads =
@@ -94,6 +98,7 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
   const ThreadScope main_thread(recorder, "main", true);
   const Workload workload =
       make_workload(options.workload, options.workload_options, options.precision);
+  PlantedDelay delay(options.delay, open.front(), recorder);
   const StrategyInput input{
       .options = options,
       .workload = workload,
@@ -101,6 +106,7 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
       .devices = open,
       .fault = options.fault.empty() ? std::nullopt
                                      : std::optional(parse_fault(options.fault, place.world_size)),
+      .delay = delay,
       .recorder = recorder,
       .control = control};
   check_batch_fits(options.batch, workload.training.samples_count);

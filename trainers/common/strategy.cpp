@@ -1,5 +1,6 @@
 #include "trainers/common/strategy.h"
 
+#include "profiler/trace/error.h"
 #include "trainers/common/parameters.h"
 #include "trainers/workloads/model.h"
 
@@ -12,7 +13,10 @@ Strategy::Strategy(const StrategyInput& input)
       workload_(input.workload),
       devices_(input.devices),
       fault_(input.fault),
-      recorder_(input.recorder) {
+      delay_(input.delay),
+      recorder_(input.recorder),
+      rank_(input.place.rank),
+      world_size_(input.place.world_size) {
   const std::uint64_t seed = options_.workload_options.seed;
   at::manual_seed(seed);
   model_ = workload_.make_model();
@@ -21,6 +25,19 @@ Strategy::Strategy(const StrategyInput& input)
   parameters_ = unique_parameters(*model_).tensors;
   // Dropout masks differ between ranks. The seed is that of the GPUs' generators, too.
   at::manual_seed(seed + 1 + static_cast<std::uint64_t>(input.place.rank));
+}
+
+void Strategy::plant_in_backward(const at::Tensor& output) {
+  ++passes_count_;
+  const bool fails = throws_in_backward(fault_, passes_count_, rank_, world_size_);
+  if (fails || delay_.is_in(Phase::backward)) {
+    output.register_hook([this, fails](const at::Tensor& /*gradient*/) {
+      if (fails) {
+        throw Error("backward", "fails on purpose", "leave out --fault");
+      }
+      delay_.act(Phase::backward);
+    });
+  }
 }
 
 void Strategy::zero_gradients() {

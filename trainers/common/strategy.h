@@ -6,6 +6,7 @@
 #include "trainers/common/faults.h"
 #include "trainers/common/launcher_environment.h"
 #include "trainers/common/options.h"
+#include "trainers/common/planted_delay.h"
 #include "trainers/common/sampler.h"
 #include "trainers/workloads/workload.h"
 
@@ -24,6 +25,7 @@ struct StrategyInput {
   const LauncherEnvironment& place;        // rank 0 of 1 unless ddp
   const std::vector<at::Device>& devices;  // of this process, in replica order; never empty
   std::optional<Fault> fault;
+  PlantedDelay& delay;
   Recorder& recorder;
   ControlChannel* control = nullptr;  // null: stand-alone
 };
@@ -68,11 +70,18 @@ class Strategy {
   // Makes the model from the seed on the CPU, so that it is the same in every process.
   explicit Strategy(const StrategyInput& input);
 
+  // Of what is planted into backward, makes the backward pass of `output` act it out, on the thread
+  // that runs it. Once a pass.
+  void plant_in_backward(const at::Tensor& output);
+
   const TrainOptions& options_;
   const Workload& workload_;
   const std::vector<at::Device>& devices_;
   std::optional<Fault> fault_;
+  PlantedDelay& delay_;
   Recorder& recorder_;
+  std::int32_t rank_, world_size_;
+  std::int64_t passes_count_ = 0;  // of backward
   std::shared_ptr<Model> model_;
   std::vector<at::Tensor> parameters_;  // of model_, each once
 };

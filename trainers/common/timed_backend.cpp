@@ -65,6 +65,9 @@ c10::intrusive_ptr<c10d::Work> TimedBackend::allreduce(std::vector<at::Tensor>& 
 c10::intrusive_ptr<c10d::Work> TimedBackend::allreduce_bucket(
     std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) {
   const PhaseScope scope(recorder_, Phase::all_reduce, "all_reduce", {.brief = true});
+  if (delay_ != nullptr) {
+    delay_->act(Phase::all_reduce);
+  }
   return timed({.kind = CollectiveKind::all_reduce,
                 .communicator = kCommunicator,
                 .sequence = sequence_++,

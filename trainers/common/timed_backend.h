@@ -5,6 +5,7 @@
 #pragma once
 
 #include "profiler/record/recorder.h"
+#include "trainers/common/planted_delay.h"
 
 #include <atomic>
 #include <cstdint>
@@ -26,6 +27,9 @@ class TimedBackend : public c10d::Backend {
   // order of the buckets.
   void begin_backward();
   void end_backward();
+
+  // A delay of phase all_reduce acts before a bucket is handed to the inner backend.
+  void plant(PlantedDelay& delay) { delay_ = &delay; }
 
   // Returns when the end of every collective that was started has been reported. A rank that waits
   // for a collective may be woken before that.
@@ -66,6 +70,7 @@ class TimedBackend : public c10d::Backend {
   c10::intrusive_ptr<c10d::Backend> inner_;
   at::Device device_;
   Recorder& recorder_;
+  PlantedDelay* delay_ = nullptr;
   std::atomic<std::int64_t> unreported_ = 0;
   std::int64_t sequence_ = 0;  // collectives so far; equal on all ranks
   bool in_backward_ = false;

@@ -12,6 +12,7 @@ TrainingLoop::TrainingLoop(const StrategyInput& input, Strategy& strategy, Devic
       workload_(input.workload),
       place_(input.place),
       fault_(input.fault),
+      delay_(input.delay),
       recorder_(input.recorder),
       strategy_(strategy),
       devices_(devices),
@@ -25,6 +26,7 @@ TrainingLoop::TrainingLoop(const StrategyInput& input, Strategy& strategy, Devic
 
 void TrainingLoop::run_step() {
   act_out_warmup_fault(fault_, steps_count_ + 1, place_.rank, place_.world_size);
+  delay_.begin_step(steps_count_);
   recorder_.begin_step(steps_count_);
   const double scale = 1.0 / static_cast<double>(options_.micro_steps);
   at::Tensor step_loss;  // ()
@@ -32,6 +34,7 @@ void TrainingLoop::run_step() {
     Batch batch;
     {
       const PhaseScope scope(recorder_, Phase::data, "data", {.computes = true});
+      delay_.act(Phase::data);
       batch = move_batch(workload_.training.fetch(sampler_.micro_batch(
                              steps_count_, micro_step, options_.micro_steps, devices_)),
                          strategy_.device());
@@ -45,6 +48,7 @@ void TrainingLoop::run_step() {
   }
   {
     const PhaseScope scope(recorder_, Phase::optimizer, "optimizer", {.computes = true});
+    delay_.act(Phase::optimizer);
     optimizer_.step();
     recorder_.count(Counter::optimizer);
     if (dump_) {

@@ -44,6 +44,7 @@ class TrainingLoop {
   const Workload& workload_;
   const LauncherEnvironment& place_;
   std::optional<Fault> fault_;
+  PlantedDelay& delay_;
   Recorder& recorder_;
   Strategy& strategy_;
   DeviceSlice devices_;

@@ -34,6 +34,7 @@ class DataParallel : public Strategy {
       loss = workload_.loss(output, batch);
     }
     const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
+    plant_in_backward(loss);
     // The mean over the whole batch already averages over the replicas.
     const double factor = sums_gradients_ ? scale * static_cast<double>(replicas_.count()) : scale;
     (factor == 1 ? loss : loss.mul(factor)).backward();
@@ -45,6 +46,7 @@ class DataParallel : public Strategy {
   // Shape: result[replica][input] is (B/R, …), on the replica's device.
   std::vector<std::vector<at::Tensor>> scatter(const Batch& batch) {
     const PhaseScope scope(recorder_, Phase::scatter, "scatter", {.computes = true});
+    delay_.act(Phase::scatter);
     std::vector<std::vector<at::Tensor>> parts(devices_.size());
     for (const at::Tensor& input : batch.inputs) {
       const auto node = std::make_shared<torch::autograd::Scatter>(devices_);
@@ -60,6 +62,7 @@ class DataParallel : public Strategy {
   // On one device torch.nn.DataParallel calls the module itself.
   at::Tensor forward_alone(const std::vector<at::Tensor>& inputs) {
     const PhaseScope scope(recorder_, Phase::forward, "forward", {.computes = true});
+    delay_.act(Phase::forward);
     const AutocastScope autocast(at::kCUDA, autocast_type(options_.precision));
     recorder_.count(Counter::forward);
     return model_->forward(inputs);
@@ -72,6 +75,7 @@ class DataParallel : public Strategy {
 
   void replicate() {
     const PhaseScope scope(recorder_, Phase::replicate, "replicate", {.computes = true});
+    delay_.act(Phase::replicate);
     replicas_.replicate();
     recorder_.count(Counter::replicate);
   }
@@ -86,6 +90,9 @@ class DataParallel : public Strategy {
                              {.computes = true, .replica = static_cast<std::int32_t>(replica)});
       // Also where it is device 0, which a thread has without a context.
       c10::cuda::set_device(devices_[index].index(), /*force=*/true);
+      if (replica == 0) {
+        delay_.act(Phase::forward);
+      }
       const AutocastScope autocast(at::kCUDA, replica_autocast_type());
       outputs[index] = replicas_.model(replica).forward(inputs[index]);
     });

@@ -98,6 +98,19 @@ StepClock::~StepClock() = default;
 
 void StepClock::mark() { state_->times_ns.push_back(now_ns()); }
 
+struct DeviceSpin::State {};
+
+DeviceSpin::DeviceSpin(at::Device /*device*/, std::int64_t /*length_ns*/) {
+  throw UsageError("--delay", "there is no device that could spin",
+                   "ddpprof-train-cuda is the trainer for GPUs");
+}
+
+DeviceSpin::~DeviceSpin() = default;
+
+void DeviceSpin::queue(bool /*is_measured*/) {}
+
+std::vector<std::int64_t> DeviceSpin::take_ns() { return {}; }
+
 std::vector<std::int64_t> StepClock::take_ns() { return std::move(state_->times_ns); }
 
 }  // namespace ddpprof

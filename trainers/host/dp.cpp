@@ -37,6 +37,7 @@ class DataParallel : public Strategy {
   // Shape: result[replica][input] is (B/R, …), a view.
   std::vector<std::vector<at::Tensor>> scatter(const Batch& batch) {
     const PhaseScope scope(recorder_, Phase::scatter, "scatter", {.computes = true});
+    delay_.act(Phase::scatter);
     std::vector<std::vector<at::Tensor>> parts(static_cast<std::size_t>(replicas_.count()));
     for (const at::Tensor& input : batch.inputs) {
       const std::int64_t part = input.size(0) / replicas_.count();
@@ -50,6 +51,7 @@ class DataParallel : public Strategy {
 
   void replicate() {
     const PhaseScope scope(recorder_, Phase::replicate, "replicate", {.computes = true});
+    delay_.act(Phase::replicate);
     replicas_.replicate();
     recorder_.count(Counter::replicate);
   }
@@ -60,6 +62,9 @@ class DataParallel : public Strategy {
     std::vector<at::Tensor> outputs(inputs.size());
     threads_.run([&](std::int64_t replica) {
       const PhaseScope scope(recorder_, Phase::forward, "forward", on_behalf_of(replica));
+      if (replica == 0) {
+        delay_.act(Phase::forward);
+      }
       const AutocastScope autocast(device().type(), autocast_type(options_.precision));
       const auto index = static_cast<std::size_t>(replica);
       outputs[index] = replicas_.model(replica).forward(inputs[index]);
@@ -91,6 +96,7 @@ class DataParallel : public Strategy {
   void backward(const std::vector<at::Tensor>& outputs, const at::Tensor& gradient) {
     const PhaseScope waiting(recorder_, Phase::backward, "parallel_backward");
     const std::int64_t part = gradient.size(0) / replicas_.count();
+    plant_in_backward(outputs.front());
     threads_.run([&](std::int64_t replica) {
       const PhaseScope scope(recorder_, Phase::backward, "backward", on_behalf_of(replica));
       outputs[static_cast<std::size_t>(replica)].backward(gradient.narrow(0, replica * part, part));
