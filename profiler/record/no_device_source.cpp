@@ -3,6 +3,8 @@
 
 namespace ddpprof {
 
-std::unique_ptr<DeviceSource> make_device_source(RecorderChoice /*choice*/) { return nullptr; }
+std::unique_ptr<DeviceSource> make_device_source(RecorderChoice /*choice*/) {
+  return nullptr;
+}
 
 }  // namespace ddpprof

@@ -44,7 +44,8 @@ std::filesystem::path trace_path(const TrainOptions& options, const LauncherEnvi
 // Before anything else of CUDA is called.
 std::unique_ptr<DeviceSource> make_source(const TrainOptions& options) {
   std::unique_ptr<DeviceSource> source = make_device_source(options.recorder);
-  if (source && options.recorder == RecorderChoice::cupti && source->recorder() != kCuptiRecorder) {
+  if (source && options.recorder == RecorderChoice::cupti &&
+      source->recorder() != kCuptiRecorder) {
     throw Error("--recorder cupti", std::string(source->reason()),
                 "--recorder events times phases alone and needs no CUPTI");
   }
