@@ -30,8 +30,8 @@ Regime host_ahead() {
           .arguments = {"--layers", "4"}};
 }
 
-// The host is the limit. It is ahead by what the GPU still does of a broadcast or a reduction of the
-// model's 60 MB, some 0.5 ms, where it is ahead at all: less than 1 % of the delay.
+// The host is the limit. It is ahead by what the GPU still does of a broadcast or a reduction of
+// the model's 60 MB, some 0.5 ms, where it is ahead at all: less than 1 % of the delay.
 Regime launch_bound() {
   return {.kind = "host",
           .delay_us = 100'000,
