@@ -10,10 +10,14 @@ Items:
   links                            compare over NVLink, without P2P, and over sockets
   default-run                      compare without a flag
   nsys                             compare under Nsight Systems: are the ranges there?
+  overhead                         what recording costs, by CUPTI and by events
+  nsys-twin                        the same training seen by ddpprof and by Nsight Systems
+  why-ddp                          where DDP's time goes over NVLink and without P2P
 
 Examples:
   gpu_suite.py --bin build/trainers/bin --out results/gpus.jsonl --minutes 9
   gpu_suite.py --bin build/trainers/bin --out results/gpus.jsonl --items twin-ddp --batches 64
+  gpu_suite.py --bin build/trainers/bin --out results/gpus.jsonl --items overhead --minutes 4
   gpu_suite.py --bin build/trainers/bin --out cpu.jsonl --device cpu --precision fp32 --layers 2 \\
       --width 128 --seq 16 --batches 8 --rounds 2 --steps 3        (the suite itself, on a CPU)
 
@@ -21,6 +25,7 @@ Exit code 1 when a unit failed, 0 when all are done or were left out for a reaso
 """
 import argparse
 import functools
+import json
 import os
 import pathlib
 import shutil
@@ -29,19 +34,12 @@ import subprocess
 import sys
 import time
 
-from suite import beside_python, front_end, tables
+from suite import tables
 from suite.ledger import FAILED, Ledger
 from suite.processes import Failed
+from suite.units import ITEMS, settings_of, units_of
 
-ITEMS = ("twin-single", "twin-ddp", "twin-dp", "dp-threads", "links", "default-run", "nsys")
 LEAST_SECONDS = 20  # with less left no unit is begun
-
-
-class Unit:
-    def __init__(self, kind, name, run, timeout_s, why_not=None):
-        """`run` takes the seconds it may take; `why_not` says why it cannot run here."""
-        self.kind, self.name, self.run = kind, name, run
-        self.timeout_s, self.why_not = timeout_s, why_not
 
 
 def parse(arguments):
@@ -58,7 +56,9 @@ def parse(arguments):
     add("--trainer", type=pathlib.Path, help="a trainer elsewhere (DIR/ddpprof-train-cuda)")
     add("--rounds", type=int, default=6, help="turns each side gets")
     add("--steps", type=int, default=20, help="measured steps a turn")
-    add("--batches", default="64,512", help="global batches; dp-threads takes the first")
+    add("--batches", default="64,512", help="global batches; dp-threads, nsys-twin and why-ddp "
+        "take the first, overhead the first for launch-bound and the last for large-kernels")
+    add("--pairs", type=int, help="pairs of visits of overhead (default 32 and 20)")
     add("--precision", choices=["bf16", "fp32"], default="bf16")
     add("--seq", type=int, default=128)
     for name in ("layers", "width", "vocab", "threads"):
@@ -94,44 +94,6 @@ def prepare(options, parser):
     options.say = functools.partial(print, "  ", flush=True)
 
 
-def settings_of(options, kind):
-    """What makes two units of one name different measurements."""
-    names = ["device", "gpus"]
-    if kind in ("twin", "dp-threads"):
-        names += ["rounds", "steps"]
-    if kind not in ("default-run", "nsys"):
-        names += ["precision", "seq", "layers", "width", "vocab", "threads"]
-    return {name: getattr(options, name) for name in names}
-
-
-def units_of(options):
-    two = None if options.gpus >= 2 else "needs 2 GPUs"
-    found = []
-    for item in options.items:
-        if item.startswith("twin-"):
-            mode = item.removeprefix("twin-")
-            found += [Unit("twin", f"{item} batch {batch}",
-                           functools.partial(beside_python.run_twin, options, mode, batch), 300,
-                           beside_python.why_not_twin(options, mode))
-                      for batch in options.batches]
-        elif item == "dp-threads":
-            batch = options.batches[0]
-            found.append(Unit(item, f"{item} batch {batch}",
-                              functools.partial(beside_python.run_dp_threads, options, batch), 420))
-        elif item == "links":
-            found += [Unit(item, f"{item} batch {batch} {link}",
-                           functools.partial(front_end.run_link, options, batch, link), 300,
-                           two if options.device == "cuda" else "gloo knows no such links")
-                      for batch in options.batches for link in front_end.LINKS]
-        elif item == "default-run":
-            found.append(Unit(item, item, functools.partial(front_end.run_default, options), 420))
-        else:
-            why_not = None if options.nsys else "there is no nsys (--nsys PATH)"
-            found.append(Unit(item, item, functools.partial(front_end.run_nsys, options), 420,
-                              why_not))
-    return found
-
-
 def run_unit(unit, options, ledger, end):
     """False when it failed."""
     settings = settings_of(options, unit.kind)
@@ -154,8 +116,12 @@ def run_unit(unit, options, ledger, end):
         print(f"{unit.name}: FAILED after {time.monotonic() - begin:.0f} s: {what}", flush=True)
         ledger.add(FAILED, unit.name, settings, {"why": what})
         return False
+    result["took_s"] = round(time.monotonic() - begin, 1)
     record = ledger.add(unit.kind, unit.name, settings, result)
-    print(f"{unit.name}: {time.monotonic() - begin:.0f} s", flush=True)
+    print(f"{unit.name}: {result['took_s']:.0f} s", flush=True)
+    if unit.has_file:
+        path = options.folder / f"{unit.name.replace(' ', '-')}.json"
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     for line in tables.lines(unit.kind, [record]):
         print(f"  {line}", flush=True)
     return True

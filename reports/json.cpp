@@ -209,6 +209,7 @@ Json strategy_json(const StrategyDiagnosis& strategy) {
           {"buckets", buckets_json(strategy.buckets)},
           {"counts", counts_json(strategy.counts)},
           {"ddp_logging", std::move(ddp_logging)},
+          {"recorder", or_null(strategy.recorder)},
           {"dropped_records", strategy.dropped_records},
           {"clock_uncertainty_ns", or_null(strategy.clock_uncertainty_ns)},
           {"peak_memory_bytes", std::move(peaks)},

@@ -1,5 +1,6 @@
 #include "reports/terminal.h"
 
+#include "reports/notes.h"
 #include "reports/numbers.h"
 #include "reports/table.h"
 
@@ -154,12 +155,6 @@ std::string activity_text(const Label& label) {
   return label.kind ? activity + ", " + std::string(to_string(*label.kind)) : activity;
 }
 
-// Whether some of the table's time has a phase and nobody knows what ran in it.
-bool has_phases_alone(const DeviceFigures& figures) {
-  return std::ranges::any_of(figures.breakdown.labels(),
-                             [](const Label& label) { return !label.activity; });
-}
-
 // The part of an activity in a phase; a dash where the phase's time was not told apart.
 std::string activity_cell(const Label& label, const DeviceFigures& shown) {
   const std::int64_t ns = shown.breakdown[label];
@@ -247,20 +242,6 @@ void add_all_reduce_rows(Rows& rows, const Diagnosis& diagnosis) {
            [&](const auto& s) { return mean_of_ranks(s, is_split ? exposed_wait : wait); });
 }
 
-// Why there are dashes; empty where there are none of this kind.
-std::string phases_alone_note(const Diagnosis& diagnosis) {
-  std::string keys;
-  for (const auto& strategy : diagnosis.strategies) {
-    if (!has_phases_alone(strategy.shown)) continue;
-    keys += (keys.empty() ? "" : ", ") + strategy.key;
-  }
-  if (keys.empty()) return {};
-  return keys +
-         ": phases were timed by CUDA events, so what is hidden is not known (CUPTI would tell; "
-         "this "
-         "version does not use it yet)";
-}
-
 // The largest over a strategy's devices. On a CPU the figure is of whole processes: no row.
 void add_peak_memory_row(Rows& rows, const Diagnosis& diagnosis) {
   const auto peak_of = [](const StrategyDiagnosis& strategy) {
@@ -304,13 +285,7 @@ std::string terminal_report(const Diagnosis& diagnosis) {
   rows.add("unaccounted, ns", [](const auto& s) { return count_text(s.shown.residual_ns()); });
   add_peak_memory_row(rows, diagnosis);
   out += rows.text();
-  const std::string note = phases_alone_note(diagnosis);
-  if (!note.empty()) out += wrapped(note);
-  for (const auto& strategy : diagnosis.strategies) {
-    for (const Issue& issue : strategy.issues) {
-      out += wrapped(fmt::format("{}: {}", strategy.key, issue.text));
-    }
-  }
+  for (const std::string& note : recording_notes(diagnosis)) out += wrapped(note);
   return out;
 }
 

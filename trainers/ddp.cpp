@@ -55,14 +55,16 @@ class DistributedDataParallel : public Strategy {
     is_first_step_ = is_first_step_ && !is_last;
     at::Tensor loss;  // ()
     guarded([&] {
-      const at::Tensor output = forward(batch, sync);  // (B, …)
+      at::Tensor output = forward(batch, sync);  // (B, …)
       {
         const PhaseScope scope(recorder_, Phase::loss, "loss", {.computes = true});
         loss = workload_.loss(output, batch);
       }
+      const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
       backward(scale == 1 ? loss : loss.mul(scale), sync);
+      loss = drop_graph(output, loss);
     });
-    return loss.detach();
+    return loss;
   }
 
   void zero_gradients() override {
@@ -164,8 +166,8 @@ class DistributedDataParallel : public Strategy {
     }
   }
 
+  // Inside the scope of backward.
   void backward(const at::Tensor& loss, bool sync) {
-    const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
     bucket_hooks_->expect_copies(sync);
     plant_in_backward(loss);
     if (!sync) {

@@ -28,7 +28,7 @@ class Single : public Strategy {
     plant_in_backward(loss);
     (scale == 1 ? loss : loss.mul(scale)).backward();
     recorder_.count(Counter::backward);
-    return loss.detach();
+    return drop_graph(output, loss);
   }
 };
 

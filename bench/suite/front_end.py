@@ -111,4 +111,7 @@ def run_nsys(suite, timeout_s):
     database.unlink()  # large, and made again by nsys export
     if not found["is_fine"]:
         raise Failed(f"ranges are missing: {found['processes']}")
-    return {**found, "wall_seconds": seconds, "report": str(report)}
+    recorders = nsys_check.check_recorders(folder / "run")
+    if not all(one["is_fine"] for one in recorders):
+        raise Failed(f"phases alone were timed and nobody said why: {recorders}")
+    return {**found, "recorders": recorders, "wall_seconds": seconds, "report": str(report)}

@@ -6,10 +6,17 @@ in StringIds by `textId`; a range's domain is the event of type 75 of the same p
 import collections
 import sqlite3
 
+from suite import native_trace
+
 DOMAIN = "ddpprof"
 DOMAIN_CREATE = 75
 PUSH_POP_RANGE = 59
 PROCESS_ID = "(globalTid >> 24) & 0xFFFFFF"
+
+# A trainer that may not have CUPTI, which nsys holds, says so in its trace and in rank 0's log.
+EVENT_RECORDER = "cuda-events"
+ISSUE = "recorded-without-cupti"
+SAID = "phases alone are timed on the GPU: "
 
 OF_ALL = ("step", "data", "forward", "loss", "backward", "optimizer")
 OF_DP = ("scatter", "replicate", "parallel_apply", "gather")
@@ -62,3 +69,19 @@ def check(path, ranks):
     return {"processes": processes, "processes_found": len(counts),
             "processes_expected": expected,
             "is_fine": len(counts) == expected and not any(p["missing"] for p in processes)}
+
+
+def check_recorders(run):
+    """What recorded each process of the run folder `run`, and whether it said why it saw less."""
+    found = []
+    for trace in sorted((run / "traces").glob("*.json.gz")):
+        head = native_trace.read_head(trace)
+        name = trace.name.removesuffix(".json.gz")
+        reason = next((issue["text"] for issue in head["issues"] if issue["code"] == ISSUE), None)
+        log = run / "logs" / f"{name}.log"
+        is_said = log.exists() and SAID in log.read_text(encoding="utf-8", errors="replace")
+        is_fine = head["recorder"] != EVENT_RECORDER or (
+            reason is not None and (is_said or not name.endswith("_rank0")))
+        found.append({"process": name, "recorder": head["recorder"], "reason": reason,
+                      "said_in_log": is_said, "is_fine": is_fine})
+    return found

@@ -39,6 +39,13 @@ def environment(more=None):
     return {**plain, **(more or {})}
 
 
+def place_of_rank(rank, ranks, port):
+    """What a launcher tells a rank of a job on this host."""
+    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks,
+             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    return {name: str(value) for name, value in place.items()}
+
+
 def end_group(process):
     """SIGTERM to the process's own group, and SIGKILL to what is left of it."""
     if process.poll() is None:

@@ -1,21 +1,15 @@
 """Records to lines of text; what is not known is an em dash."""
+from suite import recorder_tables
+from suite.cells import DASH, between, number
 
-DASH = "—"
 HEADERS = {
     "twin": ["", "C++ ms", "Python ms", "host of Python", "C++ / Python", "min to max, rounds"],
     "dp-threads": ["", "side", "ms", "p10 to p90", "/ Python", "min to max, rounds"],
     "links": ["", "strategy", "ms", "ci95", "transfer ms", "busbw GB/s", "exposed ms"],
     "default-run": ["", "wall s", "printed"],
     "nsys": ["", "process", "steps", "ranges of names", "missing"],
+    **recorder_tables.HEADERS,
 }
-
-
-def number(value, digits=2):
-    return DASH if value is None else f"{value:.{digits}f}"
-
-
-def between(low, high, digits=2):
-    return DASH if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def twin_rows(unit, result):
@@ -63,11 +57,14 @@ def nsys_rows(unit, result):
     rows.append([unit, f"{result['processes_found']} of {result['processes_expected']} processes",
                  "", "all ranges are there" if result["is_fine"] else "NOT ALL RANGES ARE THERE",
                  ""])
+    for one in result.get("recorders", []):  # not in records of older versions
+        rows.append([unit, one["process"], "", f"recorded by {one['recorder']}",
+                     one["reason"] or DASH])
     return rows
 
 
 ROWS = {"twin": twin_rows, "dp-threads": dp_rows, "links": link_rows,
-        "default-run": default_rows, "nsys": nsys_rows}
+        "default-run": default_rows, "nsys": nsys_rows, **recorder_tables.ROWS}
 
 
 def lines(kind, records):

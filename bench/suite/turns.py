@@ -2,13 +2,16 @@
 
 Drift of the machine then hits all alike, and a round's ratio compares neighbours in time.
 """
+import contextlib
 import dataclasses
 import statistics
 import time
 
-from suite.processes import DISCARDED_STEPS, Failed, Trainer, Twin
+from suite.estimates import quantile
+from suite.processes import DISCARDED_STEPS, Failed, Trainer, Twin, place_of_rank
 
 LEAST_ROUNDS = 2  # of which figures are made when the time is up
+LAST_WORDS_S = 30  # traces are written then
 
 
 @dataclasses.dataclass
@@ -18,13 +21,16 @@ class Visit:
     rank_mean_ms: list
     host_ms: list  # when the host was done with a step; of a trainer: not known
     peak_memory_bytes: list  # a device; of a trainer: not known
+    by_rank_ms: list = dataclasses.field(default_factory=list)  # of a trainer: each rank's steps
+    wall_s: float = 0.0  # of a trainer: from the order to the last answer
 
 
 class TrainerSide:
     """ddpprof-train as one side: one process, or `ranks` of them under ddp."""
 
-    def __init__(self, name, command, log_stem, ranks=None):
+    def __init__(self, name, command, log_stem, ranks=None, variables=None):
         self.name, self.command, self.log_stem, self.ranks = name, command, log_stem, ranks
+        self.variables = variables or {}
         self.members = []
 
     def start(self, deadline):
@@ -33,34 +39,36 @@ class TrainerSide:
             return
         port = 0
         for rank in range(self.ranks):
-            self.start_member(f"{self.name} rank {rank}", {
-                "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": self.ranks,
-                "LOCAL_WORLD_SIZE": self.ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port})
+            self.start_member(f"{self.name} rank {rank}", place_of_rank(rank, self.ranks, port))
             if rank == 0:
                 port = self.members[0].expect("port", deadline)["port"]
 
     def start_member(self, name, place):
         log = f"{self.log_stem}-{len(self.members)}.log"
-        variables = {"TORCH_CPP_LOG_LEVEL": "ERROR", **{k: str(v) for k, v in place.items()}}
-        self.members.append(Trainer(name, self.command, log, variables))
+        self.members.append(Trainer(name, self.command, log,
+                                    {"TORCH_CPP_LOG_LEVEL": "ERROR", **self.variables, **place}))
 
     def await_ready(self, deadline):
         ready = [member.expect("ready", deadline) for member in self.members]
         return {"torch": ready[0]["torch_version"], "devices": ready[0]["devices"]}
 
-    def visit(self, steps, round_index, deadline):
+    def visit(self, steps, round_index, deadline, record=False):
+        begin = time.monotonic()
         for member in self.members:
             member.send({"type": "run", "steps": steps, "discarded": DISCARDED_STEPS,
-                         "record": False, "visit": round_index})
+                         "record": record, "visit": round_index})
         times = []
         for member in self.members:
             ends = member.expect("ran", deadline)["step_ends_ns"]
             times.append([(b - a) / 1e6 for a, b in zip(ends, ends[1:])])
-        return Visit(times[0], [statistics.fmean(rank) for rank in times], [], [])
+        return Visit(times[0], [statistics.fmean(rank) for rank in times], [], [], times,
+                     time.monotonic() - begin)
 
-    def finish(self, deadline):
+    def ask_to_finish(self):
         for member in self.members:
             member.send({"type": "finish"})
+
+    def await_finish(self, deadline):
         for member in self.members:
             member.expect("done", deadline)
 
@@ -89,13 +97,32 @@ class TwinSide:
         return Visit(answer["steps_ms"], answer["rank_mean_ms"], answer["host_ms"],
                      answer["peak_memory_bytes"])
 
-    def finish(self, deadline):
+    def ask_to_finish(self):
         self.process.send("quit")
+
+    def await_finish(self, deadline):
         self.process.exit_text()
 
     def end(self):
         if self.process is not None:
             self.process.end()
+
+
+@contextlib.contextmanager
+def standing(sides, deadline):
+    """Sides from their start to their end; gives {name: readiness}. All finish together."""
+    try:
+        for side in sides:
+            side.start(deadline)
+        yield {side.name: side.await_ready(deadline) for side in sides}
+        for side in sides:
+            side.ask_to_finish()
+        end = max(deadline, time.monotonic() + LAST_WORDS_S)
+        for side in sides:
+            side.await_finish(end)
+    finally:
+        for side in sides:
+            side.end()
 
 
 def take_turns(sides, rounds, steps, deadline, say=lambda text: None):
@@ -104,10 +131,7 @@ def take_turns(sides, rounds, steps, deadline, say=lambda text: None):
     When the time is up the rounds so far count, if they are enough.
     """
     visits = {side.name: [] for side in sides}
-    try:
-        for side in sides:
-            side.start(deadline)
-        readiness = {side.name: side.await_ready(deadline) for side in sides}
+    with standing(sides, deadline) as readiness:
         longest_s = 0.0
         for index in range(rounds):
             begin = time.monotonic()
@@ -117,21 +141,7 @@ def take_turns(sides, rounds, steps, deadline, say=lambda text: None):
             for side in sides if index % 2 == 0 else reversed(sides):
                 visits[side.name].append(side.visit(steps, index, deadline))
             longest_s = max(longest_s, time.monotonic() - begin)
-        for side in sides:
-            side.finish(max(deadline, time.monotonic() + 10))
-        return visits, readiness
-    finally:
-        for side in sides:
-            side.end()
-
-
-def quantile(values, q):
-    """Between order statistics, as profiler/README.md has it."""
-    ordered = sorted(values)
-    place = q * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+    return visits, readiness
 
 
 def figures(visits):

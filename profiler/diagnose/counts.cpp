@@ -1,26 +1,21 @@
 #include "profiler/diagnose/counts.h"
 
 #include "profiler/diagnose/devices.h"
-#include "profiler/diagnose/host_phases.h"
 #include "profiler/diagnose/launches.h"
 #include "profiler/diagnose/timeline.h"
 #include "profiler/diagnose/windows.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ddpprof {
 namespace {
 
 std::int64_t count_launches(const Trace& trace, const std::vector<Step>& steps) {
-  const std::vector<TraceDevice> devices = find_devices(trace);
-  const HostPhases phases = find_host_phases(trace, devices.size());
-  std::int64_t count = 0;
-  for (const auto& work : find_launches(trace, devices, phases)) {
-    for (const LaunchedWork& launched : work) {
-      if (find_launching_step(steps, launched.launched_ns)) ++count;
-    }
-  }
-  return count;
+  StepFinder finder(steps);
+  return std::ranges::count_if(
+      find_launch_times(trace, find_devices(trace)),
+      [&](std::int64_t launched_ns) { return finder.find(launched_ns).has_value(); });
 }
 
 }  // namespace

@@ -40,8 +40,16 @@ std::optional<std::int64_t> find_clock_uncertainty(const Run& run) {
   return largest;
 }
 
+std::optional<std::string> find_recorder(const Run& run) {
+  const std::string& first = run.ranks.front().info.recorder;
+  const bool all_agree = std::ranges::all_of(
+      run.ranks, [&](const Trace& trace) { return trace.info.recorder == first; });
+  return all_agree && !first.empty() ? std::optional(first) : std::nullopt;
+}
+
 void copy_infos(const Run& run, StrategyDiagnosis& diagnosis) {
   diagnosis.clock_uncertainty_ns = find_clock_uncertainty(run);
+  diagnosis.recorder = find_recorder(run);
   diagnosis.ddp_logging_numbers = run.ranks.front().info.ddp_logging_numbers;
   diagnosis.ddp_logging_texts = run.ranks.front().info.ddp_logging_texts;
   for (const Trace& trace : run.ranks) {

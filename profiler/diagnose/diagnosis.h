@@ -102,6 +102,8 @@ struct StrategyDiagnosis {
   std::map<std::string, double> counts;  // a step; a missing key was not counted
   std::map<std::string, std::int64_t> ddp_logging_numbers;
   std::map<std::string, std::string> ddp_logging_texts;
+  // What saw the devices, as TraceInfo::recorder. Absent: ranks disagree, or one does not say.
+  std::optional<std::string> recorder;
   std::int64_t dropped_records = 0;
   std::optional<std::int64_t> clock_uncertainty_ns;
   std::vector<std::optional<std::int64_t>> peak_memory_bytes;

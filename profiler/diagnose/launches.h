@@ -15,11 +15,16 @@ namespace ddpprof {
 // launched_ns of work that was launched before anything was recorded.
 inline constexpr std::int64_t kBeforeRecording = std::numeric_limits<std::int64_t>::min();
 
+// What accounting needs of a Work, and no more: there are millions of them.
 struct LaunchedWork {
-  Work work;
-  const Call* call = nullptr;    // null: no launch record
+  Span span;
+  std::int64_t stream = 0;
+  std::int64_t correlation = 0;
   std::int64_t launched_ns = 0;  // when the launch call began, or what stands for it
-  Phase phase = Phase::other;    // that launched it
+  const Call* call = nullptr;    // in the Trace, which must outlive this; null: no launch record
+  NameId name;
+  Activity activity = Activity::compute;
+  Phase phase = Phase::other;  // that launched it
 };
 
 // Shape: one list a device, as in `devices`; each sorted by begin, without empty work.
@@ -35,6 +40,10 @@ struct LaunchedWork {
 std::vector<std::vector<LaunchedWork>> find_launches(const Trace& trace,
                                                      const std::vector<TraceDevice>& devices,
                                                      const HostPhases& phases);
+
+// LaunchedWork::launched_ns alone, of the work of all devices, in no order.
+std::vector<std::int64_t> find_launch_times(const Trace& trace,
+                                            const std::vector<TraceDevice>& devices);
 
 // The stream with most compute time; without compute the one with most work. Of equal ones the
 // lowest. Absent when there is no work.

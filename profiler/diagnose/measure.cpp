@@ -119,6 +119,7 @@ std::vector<StepFigures> measure_steps(const DeviceTimeline& timeline, const Tra
   const auto all_reduces = measure_collectives(gradients, timeline, waits_are_known);
 
   std::vector<StepFigures> figures;
+  figures.reserve(timeline.windows.size());
   for (std::size_t i = 0; i < timeline.windows.size(); ++i) {
     const Window& window = timeline.windows[i];
     StepFigures step{.step = window.step,

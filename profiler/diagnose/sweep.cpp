@@ -1,9 +1,6 @@
 #include "profiler/diagnose/sweep.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <queue>
 
 namespace ddpprof {
 namespace {
@@ -31,26 +28,16 @@ void append(std::vector<Piece>& pieces, const Piece& piece) {
 }  // namespace
 
 std::vector<Piece> sweep(std::span<const Span> by_priority) {
-  const std::vector<std::size_t> order = order_by_begin(by_priority);
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> open;
+  struct Ranked {
+    Span span;
+    std::size_t rank = 0;
+  };
+  const auto loses = [](const Ranked& a, const Ranked& b) { return a.rank > b.rank; };
+  OrderedSweep<Ranked, decltype(loses)> open(loses);
   std::vector<Piece> pieces;
-  std::int64_t now = 0;
-  for (std::size_t next = 0; next < order.size() || !open.empty();) {
-    // Closed intervals are removed only when they come to the top: nobody asks before.
-    while (!open.empty() && by_priority[open.top()].end_ns <= now) open.pop();
-    if (open.empty()) {
-      if (next == order.size()) break;
-      now = by_priority[order[next]].begin_ns;
-    }
-    while (next < order.size() && by_priority[order[next]].begin_ns <= now) {
-      open.push(order[next++]);
-    }
-    const std::size_t winner = open.top();
-    std::int64_t until = by_priority[winner].end_ns;
-    if (next < order.size()) until = std::min(until, by_priority[order[next]].begin_ns);
-    if (until > now) append(pieces, {{now, until}, winner});
-    now = until;
-  }
+  const auto emit = [&](Span span, const Ranked& winner) { append(pieces, {span, winner.rank}); };
+  for (const std::size_t i : order_by_begin(by_priority)) open.add({by_priority[i], i}, emit);
+  open.finish(emit);
   return pieces;
 }
 

@@ -92,11 +92,11 @@ std::int64_t order_of(const Thread& thread) {
   return thread.is_main ? std::numeric_limits<std::int64_t>::min() : thread.system_id;
 }
 
-Phase phase_of(const Collective& collective, const HostPhases& phases, std::size_t device) {
+Phase phase_of(const Collective& collective, ProcessPhaseReader& process) {
   if (collective.gradient && collective.kind == CollectiveKind::all_reduce) {
     return Phase::all_reduce;
   }
-  return process_phase(phases, device, collective.ready_ns.value_or(collective.span.begin_ns));
+  return process.at(collective.ready_ns.value_or(collective.span.begin_ns));
 }
 
 }  // namespace
@@ -121,9 +121,10 @@ std::vector<DeviceTimeline> find_thread_timelines(const Trace& trace) {
   }
   const auto collectives = find_collectives(trace, devices);
   for (std::size_t device = 0; device < devices.size(); ++device) {
+    ProcessPhaseReader process(phases, device);
     for (const std::size_t i : collectives[device]) {
       const Collective& collective = trace.collectives[i];
-      const Label label{phase_of(collective, phases, device), Activity::communication, {}};
+      const Label label{phase_of(collective, process), Activity::communication, {}};
       busy[device].push_back({.span = collective.span,
                               .label = label,
                               .began_ns = collective.span.begin_ns,
@@ -134,10 +135,11 @@ std::vector<DeviceTimeline> find_thread_timelines(const Trace& trace) {
 
   std::vector<DeviceTimeline> timelines;
   for (std::size_t device = 0; device < devices.size(); ++device) {
-    const auto label_wait = [&](Span span, std::vector<Segment>& segments) {
-      for (const PhasePiece& piece : phases_in(span, phases.by_device[device], phases.main)) {
-        segments.push_back({piece.span, {piece.phase, Activity::stall, {}}});
-      }
+    ProcessPhaseReader process(phases, device);
+    const auto label_wait = [&](Span wait, std::vector<Segment>& segments) {
+      visit_phases(wait, {&process.own, &process.main}, [&](Span span, Phase phase) {
+        segments.push_back({span, {phase, Activity::stall, {}}});
+      });
     };
     DeviceTimeline timeline{.device = devices[device],
                             .windows = find_thread_windows(steps),

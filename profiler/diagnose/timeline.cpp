@@ -1,10 +1,9 @@
 #include "profiler/diagnose/timeline.h"
 
-#include "profiler/diagnose/sweep.h"
-
 #include <algorithm>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 namespace ddpprof {
 namespace {
@@ -31,43 +30,61 @@ void check_cover(const Window& window, const std::vector<Segment>& segments) {
 
 }  // namespace
 
-std::vector<std::vector<Segment>> label_windows(
-    const std::vector<Window>& windows, std::vector<Busy> busy,
-    const std::function<void(Span, std::vector<Segment>&)>& label_gap) {
-  std::ranges::sort(busy, [](const Busy& a, const Busy& b) {
-    const auto key = [](const Busy& x) {
-      return std::tuple(x.label.activity, x.began_ns, x.stream, x.label.phase, x.span);
-    };
-    return key(a) < key(b);
-  });
-  std::vector<Span> by_priority;
-  by_priority.reserve(busy.size());
-  for (const Busy& one : busy) by_priority.push_back(one.span);
-  const std::vector<Piece> pieces = sweep(by_priority);
+bool LosesAgainst::operator()(const Busy& a, const Busy& b) const {
+  const auto key = [](const Busy& x) {
+    return std::tuple(x.label.activity, x.began_ns, x.stream, x.label.phase, x.span);
+  };
+  return key(b) < key(a);
+}
 
-  std::vector<std::vector<Segment>> labelled;
-  for (const Window& window : windows) {
-    std::vector<Segment> segments, gap;
-    std::int64_t at = window.span.begin_ns;
-    const auto close_gap = [&](std::int64_t until) {
-      if (at >= until) return;
-      gap.clear();
-      label_gap({at, until}, gap);
-      for (const Segment& segment : gap) append(segments, segment);
-    };
-    auto piece = std::ranges::partition_point(
-        pieces, [&](const Piece& candidate) { return candidate.span.end_ns <= at; });
-    for (; piece != pieces.end() && piece->span.begin_ns < window.span.end_ns; ++piece) {
-      const Span inside = clip(piece->span, window.span);
-      close_gap(inside.begin_ns);
-      append(segments, {inside, busy[piece->winner].label});
-      at = std::max(at, inside.end_ns);
-    }
-    close_gap(window.span.end_ns);
-    check_cover(window, segments);
-    labelled.push_back(std::move(segments));
+WindowLabeller::WindowLabeller(const std::vector<Window>& windows, LabelGap label_gap)
+    : windows_(windows), label_gap_(std::move(label_gap)), segments_(windows.size()) {}
+
+void WindowLabeller::add(const Busy& busy) {
+  sweep_.add(busy, [this](Span piece, const Busy& winner) { book(piece, winner.label); });
+}
+
+std::vector<std::vector<Segment>> WindowLabeller::finish() {
+  sweep_.finish([this](Span piece, const Busy& winner) { book(piece, winner.label); });
+  while (first_open_ < windows_.size()) close(first_open_++);
+  return std::move(segments_);
+}
+
+void WindowLabeller::book(Span piece, const Label& label) {
+  while (first_open_ < windows_.size() && windows_[first_open_].span.end_ns <= piece.begin_ns) {
+    close(first_open_++);
   }
-  return labelled;
+  for (std::size_t i = first_open_; i < windows_.size(); ++i) {
+    if (windows_[i].span.begin_ns >= piece.end_ns) return;
+    const Span inside = clip(piece, windows_[i].span);
+    if (inside.empty()) continue;
+    fill_gap(i, inside.begin_ns);
+    append(segments_[i], {inside, label});
+  }
+}
+
+void WindowLabeller::fill_gap(std::size_t window, std::int64_t until_ns) {
+  std::vector<Segment>& segments = segments_[window];
+  const std::int64_t at =
+      segments.empty() ? windows_[window].span.begin_ns : segments.back().span.end_ns;
+  if (at >= until_ns) return;
+  gap_.clear();
+  label_gap_({at, until_ns}, gap_);
+  for (const Segment& segment : gap_) append(segments, segment);
+}
+
+void WindowLabeller::close(std::size_t window) {
+  fill_gap(window, windows_[window].span.end_ns);
+  check_cover(windows_[window], segments_[window]);
+}
+
+std::vector<std::vector<Segment>> label_windows(const std::vector<Window>& windows,
+                                                std::vector<Busy> busy, LabelGap label_gap) {
+  const auto begin_of = [](const Busy& one) { return one.span.begin_ns; };
+  if (!std::ranges::is_sorted(busy, {}, begin_of)) std::ranges::sort(busy, {}, begin_of);
+  WindowLabeller labeller(windows, std::move(label_gap));
+  for (const Busy& one : busy) labeller.add(one);
+  return labeller.finish();
 }
 
 std::vector<DeviceTimeline> find_timelines(const Trace& trace) {

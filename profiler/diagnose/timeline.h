@@ -3,9 +3,11 @@
 
 #include "profiler/diagnose/breakdown.h"
 #include "profiler/diagnose/devices.h"
+#include "profiler/diagnose/sweep.h"
 #include "profiler/diagnose/windows.h"
 #include "profiler/trace/trace.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -54,12 +56,44 @@ struct Busy {
   std::int64_t stream = 0;
 };
 
-// The core of all accounting. At each instant the first of these wins: the activity of highest
-// priority, then the earliest began_ns, then the lowest stream, then the phase. Between the
-// winners, `label_gap` appends segments that cover a span in which nothing runs.
-// Shape: one list a window; segments are contiguous and cover the window exactly.
-std::vector<std::vector<Segment>> label_windows(
-    const std::vector<Window>& windows, std::vector<Busy> busy,
-    const std::function<void(Span, std::vector<Segment>&)>& label_gap);
+// Appends segments that cover a span in which nothing runs.
+using LabelGap = std::function<void(Span, std::vector<Segment>&)>;
+
+// Whether b wins against a: by the activity of higher priority, then the earliest began_ns, then
+// the lowest stream, then the phase.
+struct LosesAgainst {
+  bool operator()(const Busy& a, const Busy& b) const;
+};
+
+// The core of all accounting. At each instant what wins gives the label; between the winners it is
+// label_gap(), which is asked in order of time.
+class WindowLabeller {
+ public:
+  // `windows` are in order of their begins and outlive this.
+  WindowLabeller(const std::vector<Window>& windows, LabelGap label_gap);
+
+  // `busy` begins no earlier than the one before it.
+  void add(const Busy& busy);
+
+  // There is no more. Shape: one list a window; segments are contiguous and cover the window
+  // exactly.
+  std::vector<std::vector<Segment>> finish();
+
+ private:
+  void book(Span piece, const Label& label);
+  void fill_gap(std::size_t window, std::int64_t until_ns);
+  void close(std::size_t window);
+
+  const std::vector<Window>& windows_;
+  LabelGap label_gap_;
+  OrderedSweep<Busy, LosesAgainst> sweep_{{}};
+  std::vector<std::vector<Segment>> segments_;
+  std::vector<Segment> gap_;
+  std::size_t first_open_ = 0;  // windows before this one are done
+};
+
+// The same of what is at hand in any order.
+std::vector<std::vector<Segment>> label_windows(const std::vector<Window>& windows,
+                                                std::vector<Busy> busy, LabelGap label_gap);
 
 }  // namespace ddpprof

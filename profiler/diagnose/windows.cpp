@@ -11,39 +11,43 @@ bool continues(const Step& step, const Step& next) {
   return next.visit == step.visit && next.index == step.index + 1;
 }
 
-// For each step the latest end of work on the main stream that was launched before it.
-std::vector<std::int64_t> last_ends_before(const std::vector<Step>& steps,
-                                           const std::vector<LaunchedWork>& work,
-                                           std::optional<std::int64_t> main_stream) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> launch_and_end;
+// The latest ends of work by the step of its launch.
+struct LastEnds {
+  std::vector<std::int64_t> before;  // on the main stream, launched before the step
+  std::vector<std::int64_t> of;      // on any stream, launched in the step
+};
+
+LastEnds find_last_ends(const std::vector<Step>& steps, const std::vector<LaunchedWork>& work,
+                        std::optional<std::int64_t> main_stream) {
+  StepFinder finder(steps);
+  // `before` first holds what was launched since the step before began; last: since the last did.
+  LastEnds ends{.before = std::vector<std::int64_t>(steps.size() + 1, kBeforeRecording),
+                .of = std::vector<std::int64_t>(steps.size(), kBeforeRecording)};
+  const auto raise = [](std::int64_t& end_ns, const LaunchedWork& launched) {
+    end_ns = std::max(end_ns, launched.span.end_ns);
+  };
   for (const LaunchedWork& launched : work) {
-    if (launched.work.stream == main_stream) {
-      launch_and_end.emplace_back(launched.launched_ns, launched.work.span.end_ns);
+    if (launched.stream == main_stream) {
+      raise(ends.before[finder.count_begun(launched.launched_ns)], launched);
     }
+    if (const auto step = finder.find(launched.launched_ns)) raise(ends.of[*step], launched);
   }
-  std::ranges::sort(launch_and_end);
-  std::vector<std::int64_t> ends;
-  std::int64_t latest = kBeforeRecording;
-  std::size_t next = 0;
-  for (const Step& step : steps) {
-    for (; next < launch_and_end.size() && launch_and_end[next].first < step.span.begin_ns;
-         ++next) {
-      latest = std::max(latest, launch_and_end[next].second);
-    }
-    ends.push_back(latest);
+  for (std::size_t i = 1; i < ends.before.size(); ++i) {
+    ends.before[i] = std::max(ends.before[i], ends.before[i - 1]);
   }
   return ends;
 }
 
 void add_spill(const std::vector<Step>& steps, const std::vector<LaunchedWork>& work,
                std::optional<std::int64_t> main_stream, std::vector<Window>& windows) {
+  StepFinder finder(steps);
   std::vector<std::vector<Span>> spilled(steps.size());
   for (const LaunchedWork& launched : work) {
-    if (launched.work.stream == main_stream) continue;
-    const auto step = find_launching_step(steps, launched.launched_ns);
+    if (launched.stream == main_stream) continue;
+    const auto step = finder.find(launched.launched_ns);
     if (!step) continue;
-    const Span rest{std::max(launched.work.span.begin_ns, windows[*step].span.end_ns),
-                    launched.work.span.end_ns};
+    const Span rest{std::max(launched.span.begin_ns, windows[*step].span.end_ns),
+                    launched.span.end_ns};
     if (!rest.empty()) spilled[*step].push_back(rest);
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -53,15 +57,17 @@ void add_spill(const std::vector<Step>& steps, const std::vector<LaunchedWork>& 
 
 }  // namespace
 
-std::optional<std::size_t> find_launching_step(const std::vector<Step>& steps,
-                                               std::int64_t launched_ns) {
-  const auto after = std::ranges::partition_point(
-      steps, [&](const Step& step) { return step.span.begin_ns <= launched_ns; });
-  if (after == steps.begin()) return std::nullopt;
-  const auto step = static_cast<std::size_t>(after - steps.begin()) - 1;
+std::size_t StepFinder::count_begun(std::int64_t time_ns) {
+  return cursor_.find(steps_, [&](const Step& step) { return step.span.begin_ns <= time_ns; });
+}
+
+std::optional<std::size_t> StepFinder::find(std::int64_t launched_ns) {
+  const std::size_t begun = count_begun(launched_ns);
+  if (begun == 0) return std::nullopt;
+  const std::size_t step = begun - 1;
   // Time between two steps of a row belongs to the first of them.
-  if (launched_ns < steps[step].span.end_ns) return step;
-  if (step + 1 < steps.size() && continues(steps[step], steps[step + 1])) return step;
+  if (launched_ns < steps_[step].span.end_ns) return step;
+  if (begun < steps_.size() && continues(steps_[step], steps_[begun])) return step;
   return std::nullopt;
 }
 
@@ -79,19 +85,13 @@ std::vector<Step> order_steps(std::vector<Step> steps) {
 std::vector<Window> find_device_windows(const std::vector<Step>& steps,
                                         const std::vector<LaunchedWork>& work,
                                         std::optional<std::int64_t> main_stream) {
-  const std::vector<std::int64_t> last_ends = last_ends_before(steps, work, main_stream);
-  std::vector<std::int64_t> ends_of_work(steps.size(), kBeforeRecording);
-  for (const LaunchedWork& launched : work) {
-    if (const auto step = find_launching_step(steps, launched.launched_ns)) {
-      ends_of_work[*step] = std::max(ends_of_work[*step], launched.work.span.end_ns);
-    }
-  }
+  const LastEnds last_ends = find_last_ends(steps, work, main_stream);
   const auto begin_of = [&](std::size_t i) {
-    return std::max(steps[i].span.begin_ns, last_ends[i]);
+    return std::max(steps[i].span.begin_ns, last_ends.before[i]);
   };
   std::vector<Window> windows;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::int64_t end = std::max(steps[i].span.end_ns, ends_of_work[i]);
+    std::int64_t end = std::max(steps[i].span.end_ns, last_ends.of[i]);
     if (i + 1 < steps.size()) {
       const std::int64_t next = begin_of(i + 1);
       // A row may leave work behind on another stream that is still running when the next row

@@ -1,9 +1,11 @@
 // From the host's steps to the part of a device's time that belongs to each.
 #pragma once
 
+#include "profiler/diagnose/cursor.h"
 #include "profiler/diagnose/launches.h"
 #include "profiler/trace/trace.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -25,10 +27,23 @@ struct Window {
 // left out: no record of ours has such steps, and no figure could be trusted.
 std::vector<Step> order_steps(std::vector<Step> steps);
 
-// The step, of steps in order of time, in whose host span a launch falls. Time between two steps of
-// a row counts as the first one's.
-std::optional<std::size_t> find_launching_step(const std::vector<Step>& steps,
-                                               std::int64_t launched_ns);
+// Tells which step launched what; cheap when it is asked about in order of time.
+class StepFinder {
+ public:
+  // `steps` are in order of time and outlive this.
+  explicit StepFinder(const std::vector<Step>& steps) : steps_(steps) {}
+
+  // How many steps began at an instant or before.
+  std::size_t count_begun(std::int64_t time_ns);
+
+  // The step in whose host span a launch falls. Time between two steps of a row counts as the first
+  // one's.
+  std::optional<std::size_t> find(std::int64_t launched_ns);
+
+ private:
+  const std::vector<Step>& steps_;
+  Cursor cursor_;
+};
 
 // Windows of a device. Step k begins at
 //     B(k) = max(host start of step k, end of the last work launched before it on the main stream)

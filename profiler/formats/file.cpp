@@ -22,6 +22,9 @@ namespace fs = std::filesystem;
 // Source: simdjson 3.0.1, SIMDJSON_MAXSIZE_BYTES = 0xFFFFFFFF, less its padding.
 constexpr std::size_t kMaxContentBytes = 0xFFFFFFFF - 64;
 
+// Room behind the text that the JSON reader wants, so that it need not copy the whole.
+constexpr std::size_t kSpareBytes = 64;
+
 class File {
  public:
   File(const fs::path& path, int flags)
@@ -82,6 +85,7 @@ std::string read_raw(const fs::path& path) {
   // The size is a guess only: files in /proc have none, others grow.
   std::string content;
   std::size_t used = 0;
+  content.reserve(size + kSpareBytes);
   content.resize(size + 1);
   for (;;) {
     if (used == content.size()) content.resize(content.size() * 2 + 4096);

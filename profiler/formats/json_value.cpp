@@ -92,6 +92,11 @@ const JsonValue* JsonObject::find(std::string_view key) const {
   return found == members_->end() ? nullptr : &found->value;
 }
 
+bool JsonObject::has_value(std::string_view key) const {
+  const JsonValue* value = find(key);
+  return value != nullptr && !std::holds_alternative<std::nullptr_t>(value->value);
+}
+
 std::string JsonObject::place_of(std::string_view key) const {
   return place_.empty() ? fmt::format("\"{}\"", key) : fmt::format("{}.{}", place_, key);
 }
@@ -138,9 +143,8 @@ double JsonObject::as<double>(const JsonValue& value, const std::string& place) 
 
 template <typename T>
 std::optional<T> JsonObject::as_optional(std::string_view key) const {
-  const JsonValue* value = find(key);
-  if (value == nullptr || std::holds_alternative<std::nullptr_t>(value->value)) return std::nullopt;
-  return as<T>(*value, place_of(key));
+  if (!has_value(key)) return std::nullopt;
+  return as<T>(*find(key), place_of(key));
 }
 
 void JsonObject::read(std::string_view key, bool& out) const {
@@ -163,6 +167,9 @@ void JsonObject::read(std::string_view key, std::optional<std::int32_t>& out) co
 }
 void JsonObject::read(std::string_view key, std::optional<double>& out) const {
   out = as_optional<double>(key);
+}
+void JsonObject::read(std::string_view key, std::optional<std::string>& out) const {
+  out = as_optional<std::string>(key);
 }
 
 void JsonObject::read(std::string_view key, std::map<std::string, std::int64_t>& out) const {

@@ -47,6 +47,7 @@ class JsonObject {
   void read(std::string_view key, std::optional<std::int64_t>& out) const;
   void read(std::string_view key, std::optional<std::int32_t>& out) const;
   void read(std::string_view key, std::optional<double>& out) const;
+  void read(std::string_view key, std::optional<std::string>& out) const;
   void read(std::string_view key, std::map<std::string, std::int64_t>& out) const;
   void read(std::string_view key, std::map<std::string, std::string>& out) const;
   void read(std::string_view key, std::vector<std::int64_t>& out) const;
@@ -54,6 +55,8 @@ class JsonObject {
   void read(std::string_view key, std::vector<std::string>& out) const;
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
+  // There, and not null.
+  bool has_value(std::string_view key) const;
   // In the order of the text.
   std::vector<std::string> keys() const;
   JsonObject object(std::string_view key) const;

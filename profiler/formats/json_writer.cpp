@@ -1,5 +1,6 @@
 #include "profiler/formats/json_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -30,9 +31,17 @@ std::size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-bool is_plain(char c) {
-  return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7F &&
-         c != '"' && c != '\\';
+// Whether a character stands for itself in a JSON string, by its byte.
+constexpr std::array<bool, 256> kIsPlain = [] {
+  std::array<bool, 256> is_plain{};
+  for (std::size_t byte = 0x20; byte < 0x7F; ++byte) is_plain[byte] = byte != '"' && byte != '\\';
+  return is_plain;
+}();
+
+std::size_t plain_length(std::string_view text) {
+  const auto end = std::ranges::find_if_not(
+      text, [](char c) { return kIsPlain[static_cast<unsigned char>(c)]; });
+  return static_cast<std::size_t>(end - text.begin());
 }
 
 void append_escaped(std::string& out, char c) {
@@ -72,8 +81,12 @@ void append_number(std::string& out, T number) {
 }  // namespace
 
 void JsonWriter::separate() {
-  if (needs_comma_) text_ += ',';
-  if (wants_line_) text_ += '\n';
+  // One append a call: most of the time of writing goes into such.
+  if (needs_comma_) {
+    text_.append(",\n", wants_line_ ? 2 : 1);
+  } else if (wants_line_) {
+    text_ += '\n';
+  }
   needs_comma_ = wants_line_ = false;
 }
 
@@ -90,17 +103,20 @@ void JsonWriter::close(char bracket) {
 }
 
 void JsonWriter::key(std::string_view name) {
-  value(name);
-  text_ += ": ";
+  write_string(name, "\": ");
   needs_comma_ = false;
 }
 
 void JsonWriter::value(std::string_view text) {
+  write_string(text, "\"");
+  needs_comma_ = true;
+}
+
+void JsonWriter::write_string(std::string_view text, std::string_view end) {
   separate();
   text_ += '"';
-  while (!text.empty()) {
-    std::size_t plain = 0;
-    while (plain < text.size() && is_plain(text[plain])) ++plain;
+  for (;;) {
+    const std::size_t plain = plain_length(text);
     text_.append(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) break;
@@ -114,8 +130,7 @@ void JsonWriter::value(std::string_view text) {
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }
-  text_ += '"';
-  needs_comma_ = true;
+  text_ += end;
 }
 
 void JsonWriter::value(std::int64_t number) {
@@ -146,18 +161,21 @@ void JsonWriter::null() {
 
 void JsonWriter::microseconds(std::int64_t time_ns) {
   separate();
+  std::array<char, 32> buffer;
+  char* at = buffer.data();
   // Unsigned, because the smallest integer has no positive twin.
   std::uint64_t magnitude = static_cast<std::uint64_t>(time_ns);
   if (time_ns < 0) {
-    text_ += '-';
+    *at++ = '-';
     magnitude = 0 - magnitude;
   }
-  append_number(text_, magnitude / 1000);
+  at = std::to_chars(at, buffer.data() + buffer.size(), magnitude / 1000).ptr;
   const auto decimals = static_cast<unsigned>(magnitude % 1000);
-  text_ += '.';
-  text_ += static_cast<char>('0' + decimals / 100);
-  text_ += static_cast<char>('0' + decimals / 10 % 10);
-  text_ += static_cast<char>('0' + decimals % 10);
+  *at++ = '.';
+  *at++ = static_cast<char>('0' + decimals / 100);
+  *at++ = static_cast<char>('0' + decimals / 10 % 10);
+  *at++ = static_cast<char>('0' + decimals % 10);
+  text_.append(buffer.data(), at);
   needs_comma_ = true;
 }
 

@@ -62,6 +62,8 @@ class JsonWriter {
   void open(char bracket);
   void close(char bracket);
   void separate();
+  // `end`: what stands behind the text, its closing quote first.
+  void write_string(std::string_view text, std::string_view end);
 
   std::string& text_;
   bool needs_comma_ = false;

@@ -17,7 +17,7 @@ inline constexpr int kNativeSchema = 1;
 std::string write_native(const Trace& trace);
 
 // Throws Error when the text is not a native trace, is cut off, or its schema is newer.
-// `subject` names the input in messages.
-Trace read_native(std::string_view json, std::string_view subject);
+// `subject` names the input in messages. The text is large: move it in.
+Trace read_native(std::string json, std::string_view subject);
 
 }  // namespace ddpprof

@@ -3,8 +3,6 @@
 
 namespace ddpprof {
 
-std::unique_ptr<DeviceSource> make_device_source(RecorderChoice /*choice*/) {
-  return nullptr;
-}
+std::unique_ptr<DeviceSource> make_device_source(RecorderChoice /*choice*/) { return nullptr; }
 
 }  // namespace ddpprof

@@ -5,17 +5,20 @@
 namespace ddpprof {
 
 SpanSet unite(std::vector<Span> spans) {
-  std::erase_if(spans, [](const Span& span) { return span.empty(); });
-  std::ranges::sort(spans);
+  // Records come in order of time, mostly.
+  if (!std::ranges::is_sorted(spans)) std::ranges::sort(spans);
   SpanSet united;
-  for (const Span& span : spans) {
-    if (!united.empty() && span.begin_ns <= united.back().end_ns) {
-      united.back().end_ns = std::max(united.back().end_ns, span.end_ns);
-    } else {
-      united.push_back(span);
-    }
-  }
+  for (const Span& span : spans) append(united, span);
   return united;
+}
+
+void append(SpanSet& set, Span span) {
+  if (span.empty()) return;
+  if (!set.empty() && span.begin_ns <= set.back().end_ns) {
+    set.back().end_ns = std::max(set.back().end_ns, span.end_ns);
+  } else {
+    set.push_back(span);
+  }
 }
 
 SpanSet intersect(const SpanSet& a, const SpanSet& b) {

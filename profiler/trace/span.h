@@ -26,6 +26,9 @@ using SpanSet = std::vector<Span>;
 // The union of any intervals, in any order; empty ones are dropped, touching ones are merged.
 SpanSet unite(std::vector<Span> spans);
 
+// Adds an interval that begins no earlier than the last one added did.
+void append(SpanSet& set, Span span);
+
 // Shape: both arguments and the result are SpanSets.
 SpanSet intersect(const SpanSet& a, const SpanSet& b);
 SpanSet subtract(const SpanSet& a, const SpanSet& b);

@@ -136,6 +136,18 @@ TEST(Diagnose, AddsUpWhatTheRanksSayOfThemselves) {
   EXPECT_EQ(diagnose(input).strategies[1].clock_uncertainty_ns, std::nullopt);
 }
 
+TEST(Diagnose, NamesTheRecorderWhereAllRanksAgree) {
+  DiagnoseInput input = both();
+  auto& traces = input.strategies[0].run.ranks;
+  EXPECT_EQ(diagnose(input).strategies[1].recorder, std::nullopt) << "nobody says";
+  traces[0].info.recorder = kCuptiRecorder;
+  EXPECT_EQ(diagnose(input).strategies[1].recorder, std::nullopt) << "one does not say";
+  traces[1].info.recorder = kEventRecorder;
+  EXPECT_EQ(diagnose(input).strategies[1].recorder, std::nullopt) << "they disagree";
+  traces[1].info.recorder = kCuptiRecorder;
+  EXPECT_EQ(diagnose(input).strategies[1].recorder, "cupti");
+}
+
 TEST(Diagnose, SortsTheRanksItself) {
   DiagnoseInput input = both();
   std::swap(input.strategies[0].run.ranks[0], input.strategies[0].run.ranks[1]);

@@ -1,12 +1,13 @@
 // The accounting against a machine that knows whose each tick was while it happened, over hundreds
 // of random training loops; and the same comparison against accountings that are wrong on purpose,
 // which must not pass it.
+#include "tests/diagnose/oracle.h"
+
 #include "profiler/diagnose/timeline.h"
 #include "tests/diagnose/scenario.h"
 #include "tests/diagnose/simulator.h"
 
-#include <cstdlib>
-#include <functional>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -14,44 +15,6 @@ namespace ddpprof::test {
 namespace {
 
 constexpr std::uint32_t kSeeds = 400;
-constexpr double kTolerance = 0.005;  // of the window
-
-// Half the sum of all differences: the time under a wrong label.
-std::int64_t misplaced_ns(const Breakdown& found, const Breakdown& truth) {
-  Breakdown all = found;
-  all.add(truth);
-  std::int64_t sum = 0;
-  for (const Label& label : all.labels()) sum += std::abs(found[label] - truth[label]);
-  return (sum + 1) / 2;
-}
-
-using Tables = std::vector<std::vector<Breakdown>>;  // a list a device, a table a step
-
-Tables account(const Trace& trace) {
-  Tables tables;
-  for (const DeviceTimeline& timeline : find_timelines(trace)) {
-    tables.emplace_back();
-    for (const auto& segments : timeline.segments) {
-      tables.back().push_back(break_down(segments));
-    }
-  }
-  return tables;
-}
-
-// The largest share of any step's window that is under a wrong label.
-double worst_error(const Tables& found, const Tables& truth) {
-  double worst = found.size() == truth.size() ? 0 : 1;
-  for (std::size_t device = 0; device < truth.size() && worst < 1; ++device) {
-    for (std::size_t step = 0; step < truth[device].size(); ++step) {
-      const auto window_ns = static_cast<double>(truth[device][step].total_ns());
-      const auto wrong_ns =
-          static_cast<double>(misplaced_ns(found[device][step], truth[device][step]));
-      if (wrong_ns > 0) worst = std::max(worst, window_ns > 0 ? wrong_ns / window_ns : 1);
-    }
-  }
-  return worst;
-}
-
 TEST(Oracle, ScenariosHaveEverythingTheyAreMadeFor) {
   Breakdown all;
   std::int64_t two_devices = 0, unrecorded = 0, run_ahead = 0;
@@ -94,113 +57,39 @@ TEST(Oracle, AgreesOnEveryStepOfEveryDevice) {
   }
 }
 
-// The share of scenarios in which a wrong accounting is found out.
-double caught_share(const std::function<Tables(const Trace&)>& wrong_account) {
-  int caught = 0;
+// A wrong accounting must be found out in more than this share of the scenarios.
+struct Wrong {
+  const char* what;
+  Tables (*account)(const Trace&);
+  double least_share;
+};
+
+Tables use_running_phases(const Trace& trace) {
+  Trace changed = trace;
+  for (Work& work : changed.work) work.correlation = 0;
+  return account(changed);
+}
+
+TEST(Oracle, CatchesWrongAccountings) {
+  const std::vector<Wrong> wrongs = {
+      {"work has the phase in which it runs", use_running_phases, 0.95},
+      {"communication hides compute", hide_compute, 0.9},
+      {"all stalls are the host's", blame_hosts, 0.95},
+      {"stalls have the phase of the next work", use_next_phases, 0.95},
+      // Only where the host runs ahead.
+      {"windows are the host's spans", use_host_windows, 0.5},
+  };
+  std::vector<int> caught(wrongs.size(), 0);
   for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
     const Simulation simulation = simulate(make_scenario(seed));
-    if (worst_error(wrong_account(simulation.trace), simulation.truth) > kTolerance) ++caught;
-  }
-  return static_cast<double>(caught) / kSeeds;
-}
-
-// The accounting with each segment relabelled.
-Tables relabel(const Trace& trace,
-               const std::function<Label(const std::vector<Segment>&, std::size_t)>& to_label) {
-  Tables tables;
-  for (const DeviceTimeline& timeline : find_timelines(trace)) {
-    tables.emplace_back();
-    for (const auto& segments : timeline.segments) {
-      tables.back().emplace_back();
-      for (std::size_t i = 0; i < segments.size(); ++i) {
-        tables.back().back().add(to_label(segments, i), segments[i].span.length_ns());
-      }
+    for (std::size_t i = 0; i < wrongs.size(); ++i) {
+      const Tables tables = wrongs[i].account(simulation.trace);
+      if (worst_error(tables, simulation.truth) > kTolerance) ++caught[i];
     }
   }
-  return tables;
-}
-
-TEST(Oracle, CatchesWorkThatIsGivenThePhaseInWhichItRuns) {
-  EXPECT_GT(caught_share([](Trace trace) {
-              for (Work& work : trace.work) work.correlation = 0;
-              return account(trace);
-            }),
-            0.95);
-}
-
-TEST(Oracle, CatchesCommunicationThatHidesCompute) {
-  EXPECT_GT(caught_share([](Trace trace) {
-              for (Work& work : trace.work) {
-                if (work.activity == Activity::communication) {
-                  work.activity = Activity::compute;
-                } else if (work.activity == Activity::compute) {
-                  work.activity = Activity::communication;
-                }
-              }
-              Tables tables = account(trace);
-              for (auto& device : tables) {
-                for (Breakdown& table : device) {
-                  Breakdown swapped;
-                  for (Label label : table.labels()) {
-                    const std::int64_t ns = table[label];
-                    if (label.activity == Activity::compute) {
-                      label.activity = Activity::communication;
-                    } else if (label.activity == Activity::communication) {
-                      label.activity = Activity::compute;
-                    }
-                    swapped.add(label, ns);
-                  }
-                  table = swapped;
-                }
-              }
-              return tables;
-            }),
-            0.9);
-}
-
-TEST(Oracle, CatchesStallsThatAreAllTheHosts) {
-  EXPECT_GT(caught_share([](const Trace& trace) {
-              return relabel(trace, [](const std::vector<Segment>& segments, std::size_t i) {
-                Label label = segments[i].label;
-                if (label.kind) label.kind = StallKind::host;
-                return label;
-              });
-            }),
-            0.95);
-}
-
-TEST(Oracle, CatchesStallsThatTakeThePhaseOfTheNextWork) {
-  EXPECT_GT(caught_share([](const Trace& trace) {
-              return relabel(trace, [](const std::vector<Segment>& segments, std::size_t i) {
-                Label label = segments[i].label;
-                std::size_t next = i;
-                while (next < segments.size() && segments[next].label.kind) ++next;
-                if (next < segments.size()) label.phase = segments[next].label.phase;
-                return label;
-              });
-            }),
-            0.95);
-}
-
-TEST(Oracle, CatchesWindowsThatAreTheHostsSpans) {
-  EXPECT_GT(caught_share([](const Trace& trace) {
-              Tables tables;
-              for (const DeviceTimeline& timeline : find_timelines(trace)) {
-                tables.emplace_back();
-                for (const Step& step : trace.steps) {
-                  Breakdown table;
-                  for (const auto& segments : timeline.segments) {
-                    for (const Segment& segment : segments) {
-                      table.add(segment.label, clip(segment.span, step.span).length_ns());
-                    }
-                  }
-                  tables.back().push_back(table);
-                }
-              }
-              return tables;
-            }),
-            0.5)
-      << "only where the host runs ahead";
+  for (std::size_t i = 0; i < wrongs.size(); ++i) {
+    EXPECT_GT(caught[i], wrongs[i].least_share * kSeeds) << wrongs[i].what;
+  }
 }
 
 TEST(Oracle, CatchesAThousandthMoreThanItsTolerance) {

@@ -1,44 +1,37 @@
 #include "tests/diagnose/scenario.h"
 
-#include <optional>
-#include <random>
-#include <string>
+#include "tests/diagnose/program_builder.h"
+
 #include <utility>
 
 namespace ddpprof::test {
 namespace {
 
-constexpr std::int64_t kCopyStream = 3;
-constexpr std::int64_t kSideStream = 8;
-constexpr std::int64_t kCommunicationStream = 9;
-
-class Scenario {
+class Scenario : private ProgramBuilder {
  public:
-  explicit Scenario(std::uint32_t seed) : random_(seed) {
-    program_.devices_count = chance(50) ? 2 : 1;
-    device_ticks_ = pick(2, 24);
-    host_ticks_ = pick(1, 12);
+  explicit Scenario(std::uint32_t seed) : ProgramBuilder(seed) {
+    program.devices_count = chance(50) ? 2 : 1;
+    device_ticks = pick(2, 24);
+    host_ticks = pick(1, 12);
     sync_percent_ = chance(50) ? 60 : 5;
-    unrecorded_percent_ = chance(50) ? 3 : 0;
-    add_thread("main", std::nullopt);
-    program_.threads.front().thread.is_main = true;
+    unrecorded_percent = chance(50) ? 3 : 0;
   }
 
   Program build() {
     const std::int64_t steps_count = pick(3, 5);
     for (std::int64_t step = 0; step < steps_count; ++step) {
       // The edges of the recording have rules of their own, which are tested as pictures.
-      may_lose_records_ = step > 0 && step + 1 < steps_count;
+      may_lose_records = step > 0 && step + 1 < steps_count;
       add_step();
     }
-    return std::move(program_);
+    return std::move(program);
   }
 
  private:
   void add_step() {
     to_main({.kind = ActionKind::begin_step});
     data();
-    if (program_.devices_count > 1) replicate();
+    if (program.devices_count > 1) replicate();
     forward();
     loss();
     backward();
@@ -71,7 +64,7 @@ class Scenario {
 
   void forward() {
     enter(0, Phase::forward);
-    if (program_.devices_count == 1) {
+    if (program.devices_count == 1) {
       kernels(0, 0, pick(3, 10));
     } else {
       const std::size_t first = add_thread("replica 0", 0);
@@ -90,7 +83,7 @@ class Scenario {
   }
 
   void loss() {
-    if (program_.devices_count > 1) {
+    if (program.devices_count > 1) {
       enter(0, Phase::gather);
       launch(0, {.device = 0, .stream = kCommunicationStream, .activity = Activity::communication});
       leave(0);
@@ -104,10 +97,10 @@ class Scenario {
 
   void backward() {
     enter(0, Phase::backward);
-    const std::size_t autograd = add_thread("autograd", std::nullopt);
+    const std::size_t autograd = add_thread("autograd");
     to_main({.kind = ActionKind::start_thread, .thread = autograd});
     for (std::int64_t bucket = pick(1, 3); bucket > 0; --bucket) {
-      for (std::int32_t device = 0; device < program_.devices_count; ++device) {
+      for (std::int32_t device = 0; device < program.devices_count; ++device) {
         kernels(autograd, device, pick(2, 6));
       }
       if (chance(50)) {
@@ -116,7 +109,7 @@ class Scenario {
         leave(autograd);
       }
       wait(autograd, 0, kCommunicationStream, kMainStream);
-      enter(autograd, program_.devices_count > 1 ? Phase::grad_reduce : Phase::all_reduce);
+      enter(autograd, program.devices_count > 1 ? Phase::grad_reduce : Phase::all_reduce);
       launch(autograd, {.device = 0,
                         .stream = kCommunicationStream,
                         .activity = Activity::communication,
@@ -153,52 +146,7 @@ class Scenario {
     if (chance(sync_percent_)) add(thread, {.kind = ActionKind::synchronize, .device = 0});
   }
 
-  void launch(std::size_t thread, Action action) {
-    action.kind = ActionKind::launch;
-    action.ticks = pick(1, 4);
-    action.arrival_ticks = pick(1, 6);
-    if (action.run_ticks == 0) action.run_ticks = pick(1, device_ticks_);
-    action.is_recorded = !(may_lose_records_ && chance(unrecorded_percent_));
-    add(thread, action);
-  }
-
-  void idle(std::size_t thread) {
-    add(thread, {.kind = ActionKind::work, .ticks = pick(1, host_ticks_)});
-  }
-  void wait(std::size_t thread, std::int32_t device, std::int64_t stream, std::int64_t other) {
-    add(thread, {.kind = ActionKind::wait_stream,
-                 .device = device,
-                 .stream = stream,
-                 .other_stream = other});
-  }
-  void enter(std::size_t thread, Phase phase) {
-    add(thread, {.kind = ActionKind::enter, .phase = phase});
-  }
-  void leave(std::size_t thread) { add(thread, {.kind = ActionKind::leave}); }
-  void to_main(const Action& action) { add(0, action); }
-  void add(std::size_t thread, const Action& action) {
-    program_.threads[thread].actions.push_back(action);
-  }
-
-  std::size_t add_thread(const std::string& name, std::optional<std::int32_t> replica) {
-    ThreadProgram made;
-    made.thread.name = name;
-    made.thread.system_id = 100 + static_cast<std::int64_t>(program_.threads.size());
-    made.thread.replica = replica;
-    program_.threads.push_back(made);
-    return program_.threads.size() - 1;
-  }
-
-  // Not std::uniform_int_distribution: the same scenarios with every standard library.
-  std::int64_t pick(std::int64_t least, std::int64_t most) {
-    return least + static_cast<std::int64_t>(random_()) % (most - least + 1);
-  }
-  bool chance(std::int64_t percent) { return pick(0, 99) < percent; }
-
-  std::mt19937 random_;
-  Program program_;
-  std::int64_t device_ticks_ = 0, host_ticks_ = 0, sync_percent_ = 0, unrecorded_percent_ = 0;
-  bool may_lose_records_ = false;
+  std::int64_t sync_percent_ = 0;
 };
 
 }  // namespace

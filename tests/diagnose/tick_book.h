@@ -22,7 +22,8 @@ class TickBook {
   // The tick [now, now + 1), after all that happens at its begin has happened.
   void book();
 
-  // Shape: a list a device, a table a step.
+  // Shape: a list a device, an entry a step.
+  std::vector<std::vector<Overlap>> overlaps() const;
   std::vector<std::vector<Breakdown>> close();
 
  private:
@@ -46,10 +47,19 @@ class TickBook {
     std::vector<Stall> parked;           // over, but what they waited for has not started
     std::vector<Phase> process_history;  // of each tick
     std::vector<Breakdown> tables;
+    std::vector<Overlap> overlaps;
+  };
+
+  // The phase of each tick of a thread's life; absent: no scope was open.
+  struct ThreadHistory {
+    std::int64_t begin = 0;
+    std::vector<std::optional<Phase>> phases;
   };
 
   void keep_history();
+  std::optional<Phase> phase_of(std::size_t thread, std::int64_t tick) const;
   void book_device(std::size_t d);
+  void book_overlap(const DeviceState& device, Overlap& overlap) const;
   bool is_past_the_end(std::size_t d) const;
   std::optional<std::size_t> find_winner(const DeviceState& device) const;
   std::optional<std::size_t> started_on_main(const DeviceState& device) const;
@@ -60,7 +70,7 @@ class TickBook {
 
   const MachineState& machine_;
   std::vector<DeviceBook> devices_;
-  std::vector<std::vector<std::optional<Phase>>> thread_history_;  // a thread each, of each tick
+  std::vector<ThreadHistory> threads_;
 };
 
 }  // namespace ddpprof::test

@@ -45,6 +45,8 @@ TEST(JsonValue, ReadsEachType) {
 TEST(JsonValue, MissingAndNullAreAbsent) {
   EXPECT_FALSE(read_x<std::optional<std::int64_t>>(R"({"x": null})").has_value());
   EXPECT_FALSE(read_x<std::optional<std::int64_t>>("{}").has_value());
+  EXPECT_FALSE(read_x<std::optional<std::string>>(R"({"x": null})").has_value());
+  EXPECT_EQ(read_x<std::optional<std::string>>(R"({"x": "a"})"), "a");
 }
 
 TEST(JsonValue, SaysWhichMemberIsWrong) {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <string_view>
+#include <string>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string text(reinterpret_cast<const char*>(data), size);
   try {
     const ddpprof::Trace trace = ddpprof::read_native(text, "fuzz");
     if (ddpprof::read_native(ddpprof::write_native(trace), "fuzz again") != trace) std::abort();

@@ -1,4 +1,4 @@
-// What the trainer for GPUs records: phases by events, collectives, memory.
+// What the trainer for GPUs records by events: phases, collectives, memory.
 #include "profiler/formats/file.h"
 #include "profiler/formats/native.h"
 #include "tests/gpu/gpus.h"
@@ -18,8 +18,8 @@ constexpr int kRecordedSteps = 6;
 constexpr std::int64_t kMostUncertain_ns = 200'000;
 
 Arguments recorded_bert(Arguments more, const std::filesystem::path& trace) {
-  more.insert(more.end(), {"--workload", "bert-base", "--layers", "4", "--batch", "16", "--warmup",
-                           std::to_string(kWarmup), "--steps",
+  more.insert(more.end(), {"--recorder", "events", "--workload", "bert-base", "--layers", "4",
+                           "--batch", "16", "--warmup", std::to_string(kWarmup), "--steps",
                            std::to_string(kWarmup + kRecordedSteps), "--trace", trace.string()});
   return more;
 }
@@ -59,10 +59,11 @@ std::map<Phase, std::int64_t> lengths(const Trace& trace, std::int32_t device) {
   return result;
 }
 
-TEST(GpuRecording, OfOneDeviceHasThePhasesOfAStep) {
+TEST(EventRecording, OfOneDeviceHasThePhasesOfAStep) {
   const Trace trace = record({});
   expect_covered(trace);
   EXPECT_FALSE(trace.info.devices_are_threads);
+  EXPECT_EQ(trace.info.recorder, kEventRecorder);
   EXPECT_EQ(trace.info.dropped_records, 0);
   EXPECT_TRUE(trace.issues.empty());
   const auto by_phase = lengths(trace, 0);
@@ -81,7 +82,7 @@ TEST(GpuRecording, OfOneDeviceHasThePhasesOfAStep) {
 
 // The device's time is the host's: what was queued in a step ends no earlier than it was queued,
 // and the recording ends with the host's wait for the device.
-TEST(GpuRecording, IsOnTheHostsClock) {
+TEST(EventRecording, IsOnTheHostsClock) {
   const Trace trace = record({});
   const std::int64_t margin_ns = kMostUncertain_ns;
   for (const Step& step : trace.steps) {
@@ -94,7 +95,7 @@ TEST(GpuRecording, IsOnTheHostsClock) {
   }
 }
 
-TEST(GpuRecording, OfDataParallelHasItsPhasesOnBothDevices) {
+TEST(EventRecording, OfDataParallelHasItsPhasesOnBothDevices) {
   const Trace trace = record([] {
     Arguments arguments = {"--strategy", "dp"};
     const Arguments more = two_replicas();
@@ -130,7 +131,7 @@ std::vector<std::map<std::int64_t, std::int64_t>> of_replicas(const Trace& trace
 }
 
 // Broadcasts and reduces of the replicas are records of their own only where kernels are seen.
-TEST(GpuRecording, OfDataParallelHasEachBroadcastAndReduceOnBothDevices) {
+TEST(EventRecording, OfDataParallelHasEachBroadcastAndReduceOnBothDevices) {
   if (gpus_count() < 2) GTEST_SKIP() << "takes two GPUs";
   const Trace trace = record({"--strategy", "dp"});
   if (trace.info.recorder != kCuptiRecorder) {
@@ -166,7 +167,7 @@ std::vector<Trace> record_ddp() {
   return traces;
 }
 
-TEST(GpuRecording, OfDistributedDataParallelHasItsAllReduces) {
+TEST(EventRecording, OfDistributedDataParallelHasItsAllReduces) {
   const std::vector<Trace> traces = record_ddp();
   for (const Trace& trace : traces) {
     SCOPED_TRACE("rank " + std::to_string(trace.info.rank));
@@ -185,7 +186,7 @@ TEST(GpuRecording, OfDistributedDataParallelHasItsAllReduces) {
 }
 
 // No rank can be done with an all-reduce before the other brought its part.
-TEST(GpuRecording, OfTwoRanksIsOnOneClock) {
+TEST(EventRecording, OfTwoRanksIsOnOneClock) {
   if (ranks_count() < 2) GTEST_SKIP() << "takes two GPUs";
   const std::vector<Trace> traces = record_ddp();
   ASSERT_FALSE(traces[0].collectives.empty());

@@ -25,27 +25,13 @@ TEST(ReportJson, HasEveryNameOfTheContract) {
   for (const char* key : {"devices", "link", "cpu_count", "driver", "cuda", "nccl", "torch"}) {
     EXPECT_TRUE(report["machine"].contains(key)) << key;
   }
-  for (const char* key : {"processes",
-                          "devices",
-                          "global_batch",
-                          "step_ms",
-                          "samples_per_s",
-                          "overhead",
-                          "window_ms",
-                          "residual_ns",
-                          "spill_ms",
-                          "breakdown",
-                          "critical_rank",
-                          "per_rank",
-                          "communication",
-                          "all_reduce",
-                          "buckets",
-                          "counts",
-                          "ddp_logging",
-                          "dropped_records",
-                          "clock_uncertainty_ns",
-                          "peak_memory_bytes",
-                          "loss"}) {
+  for (const char* key :
+       {"processes",         "devices",    "global_batch",    "step_ms",
+        "samples_per_s",     "overhead",   "window_ms",       "residual_ns",
+        "spill_ms",          "breakdown",  "critical_rank",   "per_rank",
+        "communication",     "all_reduce", "buckets",         "counts",
+        "ddp_logging",       "recorder",   "dropped_records", "clock_uncertainty_ns",
+        "peak_memory_bytes", "loss"}) {
     EXPECT_TRUE(report["strategies"]["ddp"].contains(key)) << key;
   }
   for (const char* key : {"median", "p10", "p90", "ci95", "samples", "round_sizes", "recorded"}) {
@@ -142,6 +128,14 @@ TEST(ReportJson, OfPhasesAloneWhatNeedsActivitiesIsNullAndWhatCollectivesTellIsN
     EXPECT_DOUBLE_EQ(all_reduce["transfer_ms"], 2);
     EXPECT_DOUBLE_EQ(all_reduce["busbw_gb_per_s"], 0.5);
   }
+}
+
+TEST(ReportJson, SaysWhatSawTheDevicesAndNullWhereNobodyKnows) {
+  Diagnosis diagnosis = test::sample_diagnosis();
+  EXPECT_TRUE(parsed(diagnosis)["strategies"]["ddp"].at("recorder").is_null());
+  diagnosis.strategies[2].recorder = kCuptiRecorder;
+  EXPECT_EQ(parsed(diagnosis)["strategies"]["ddp"]["recorder"], "cupti");
+  EXPECT_TRUE(parsed(diagnosis)["strategies"]["dp"].at("recorder").is_null());
 }
 
 TEST(ReportJson, SamplesComeFlatInTimeOrderWithTheirRounds) {

@@ -38,8 +38,7 @@ recorder's cost                       2 %            2 %             2 %
   95 % interval                1 % to 3 %     1 % to 3 %      1 % to 3 %
 recorded steps                          2              2               2
 unaccounted, ns                         0              0               0
-single, dp, ddp: phases were timed by CUDA events, so what is hidden is not
-known (CUPTI would tell; this version does not use it yet)
+Phases alone were timed (CUDA events). What is hidden is not known.
 )";
 
 TEST(Table, AlignsColumnsAndCountsCodePoints) {
@@ -119,7 +118,8 @@ TEST(TerminalReport, HasDashesWhereOneStrategyAloneWasTimedByPhases) {
   EXPECT_NE(line_with(text, "hidden behind compute").find("2.00   67 %"), std::string::npos)
       << text;
   EXPECT_NE(text.find("exposed: transfer"), std::string::npos) << "the parts are known";
-  EXPECT_NE(text.find("\nsingle: phases were timed by CUDA events"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nsingle: phases alone were timed (CUDA events)"), std::string::npos)
+      << text;
 }
 
 TEST(TerminalReport, OfRecordedWorkSaysNothingOfEvents) {

@@ -55,6 +55,7 @@ void check_strategy(const Json& entry, int steps, int rounds) {
   EXPECT_EQ(entry["step_ms"]["recorded"], false);
   EXPECT_GT(entry["samples_per_s"].get<double>(), 0);
   EXPECT_TRUE(entry["overhead"]["ratio"].is_number());
+  EXPECT_EQ(entry["recorder"], "host-clock");
   EXPECT_EQ(entry["dropped_records"], 0);
   EXPECT_LT(entry["loss"]["last"].get<double>(), entry["loss"]["first"].get<double>());
   EXPECT_EQ(entry["counts"]["optimizer"], 1);

@@ -35,3 +35,8 @@ if(TARGET ddpprof_gpu_test)
   ddpprof_bundle(ddpprof_gpu_test libexec)
   ddpprof_bundle_launcher(ddpprof-gpu-tests gpu-tests)
 endif()
+if(TARGET ddpprof_gpu_record_test)
+  # With LibTorch's CUDA libraries, as the trainers.
+  ddpprof_bundle(ddpprof_gpu_record_test libexec)
+  ddpprof_bundle_launcher(ddpprof_gpu_record_test trainer)
+endif()

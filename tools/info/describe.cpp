@@ -114,10 +114,25 @@ std::string versions_text(const TraceInfo& info) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::optional<double> overhead_of(const JsonObject& report, const std::string& key) {
-  std::optional<double> ratio;
-  report.object("strategies").object(key).object("overhead").read("ratio", ratio);
-  return ratio;
+std::string dropped_text(const Trace& trace) {
+  const auto lossy = std::ranges::count_if(trace.steps, &Step::has_losses);
+  const std::string steps = counted(static_cast<std::size_t>(lossy), "step");
+  if (trace.info.dropped_records == 0 && lossy == 0) return "none";
+  return count_text(trace.info.dropped_records) + (lossy == 0 ? "" : ", " + steps + " with losses");
+}
+
+std::string overheads_text(const TraceInfo& info) {
+  std::vector<std::string> parts;
+  for (const auto& [kind, ns] : info.collector_overheads_ns) {
+    parts.push_back(fmt::format("{} {} ms", kind, number_text(static_cast<double>(ns) / 1e6)));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void read_report(const JsonObject& report, RunFacts::Strategy& strategy) {
+  const JsonObject entry = report.object("strategies").object(strategy.key);
+  entry.read("recorder", strategy.recorder);
+  if (entry.has_value("overhead")) entry.object("overhead").read("ratio", strategy.overhead);
 }
 
 }  // namespace
@@ -128,8 +143,9 @@ std::string describe_trace(const Trace& trace) {
   for (std::size_t i = 0; i < info.devices.size(); ++i) {
     text += line(i == 0 ? "devices" : "", device_text(info, i));
   }
-  text += line("records", records_text(trace));
-  text += line("dropped", info.dropped_records == 0 ? "none" : count_text(info.dropped_records));
+  text += line("recorder", info.recorder) + line("records", records_text(trace));
+  text += line("dropped", dropped_text(trace));
+  if (!info.collector_overheads_ns.empty()) text += line("collector", overheads_text(info));
   text += line("clock", clock_text(info));
   text += line("versions", versions_text(info));
   for (const Issue& issue : trace.issues) {
@@ -151,11 +167,9 @@ RunFacts read_run_facts(const std::string& run_json, const std::string& run_name
   run.read("started", facts.started);
   run.read("command", facts.command);
   for (const std::string& key : strategies.keys()) {
-    RunFacts::Strategy strategy{.key = key, .traces = {}, .overhead = {}};
+    RunFacts::Strategy strategy{.key = key, .traces = {}, .recorder = {}, .overhead = {}};
     strategies.object(key).read("traces", strategy.traces);
-    if (report) {
-      strategy.overhead = overhead_of(JsonObject(*report, report_name, "report"), key);
-    }
+    if (report) read_report(JsonObject(*report, report_name, "report"), strategy);
     facts.strategies.push_back(std::move(strategy));
   }
   return facts;
@@ -165,8 +179,9 @@ std::string describe_run(const RunFacts& facts) {
   std::string text = fmt::format("run of ddpprof {}, {}\n  {}\n", facts.tool_version, facts.started,
                                  fmt::join(facts.command, " "));
   for (const RunFacts::Strategy& strategy : facts.strategies) {
-    text += fmt::format("  {:<10}{}, recording cost {}\n", strategy.key,
-                        counted(strategy.traces.size(), "trace"), share_text(strategy.overhead));
+    text += fmt::format("  {:<10}{}, recorder {}, recording cost {}\n", strategy.key,
+                        counted(strategy.traces.size(), "trace"),
+                        strategy.recorder.value_or(kUnmeasured), share_text(strategy.overhead));
   }
   return text;
 }

@@ -46,4 +46,11 @@ void Strategy::zero_gradients() {
   }
 }
 
+at::Tensor Strategy::drop_graph(at::Tensor& output, at::Tensor& loss) {
+  const at::Tensor value = loss.detach();  // ()
+  output.reset();
+  loss.reset();
+  return value;
+}
+
 }  // namespace ddpprof

@@ -63,6 +63,10 @@ class Strategy {
   at::Device device() const { return devices_.front(); }
 
  protected:
+  // The loss without its graph; `output` and `loss` are empty afterwards. The last of backward: the
+  // nodes of a large model take their time to go.
+  static at::Tensor drop_graph(at::Tensor& output, at::Tensor& loss);
+
   // Makes the model from the seed on the CPU, so that it is the same in every process.
   explicit Strategy(const StrategyInput& input);
 

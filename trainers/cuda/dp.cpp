@@ -26,7 +26,7 @@ class DataParallel : public Strategy {
 
   at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
     const auto inputs = scatter(batch);
-    const at::Tensor output =
+    at::Tensor output =
         devices_.size() == 1 ? forward_alone(inputs.front()) : forward_replicas(inputs);  // (B, …)
     at::Tensor loss;                                                                      // ()
     {
@@ -39,7 +39,7 @@ class DataParallel : public Strategy {
     const double factor = sums_gradients_ ? scale * static_cast<double>(replicas_.count()) : scale;
     (factor == 1 ? loss : loss.mul(factor)).backward();
     recorder_.count(Counter::backward);
-    return loss.detach();
+    return drop_graph(output, loss);
   }
 
  private:
