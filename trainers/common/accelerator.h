@@ -96,7 +96,8 @@ class DeviceSpin {
   DeviceSpin(const DeviceSpin&) = delete;
   DeviceSpin& operator=(const DeviceSpin&) = delete;
 
-  // Puts it on the stream the calling thread launches on, and does not wait. Threads: one at a time.
+  // Puts it on the stream the calling thread launches on, and does not wait. Threads: one at a
+  // time.
   void queue(bool is_measured);
   // Waits for the device. Shape: a length for each measured one since the last call.
   std::vector<std::int64_t> take_ns();
