@@ -62,6 +62,9 @@ class DistributedDataParallel : public Strategy {
       }
       const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
       backward(scale == 1 ? loss : loss.mul(scale), sync);
+      // Backward's computing ended before its wait for the last all-reduce.
+      const PhaseScope dropping(recorder_, Phase::backward, "drop_graph",
+                                {.computes = true, .brief = true});
       loss = drop_graph(output, loss);
     });
     return loss;

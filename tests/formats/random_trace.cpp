@@ -82,7 +82,9 @@ TraceInfo random_info(Random& random) {
       info.collector_overheads_ns[random_text(random)] = random_integer(random);
     }
     if (random_bool(random)) info.ddp_logging_numbers[random_text(random)] = random_integer(random);
-    if (random_bool(random)) info.planted_delays_ns[random_integer(random)] = random_integer(random);
+    if (random_bool(random)) {
+      info.planted_delays_ns[random_integer(random)] = random_integer(random);
+    }
     if (random_bool(random)) info.ddp_logging_texts[random_text(random)] = random_text(random);
   }
   info.peak_memory_bytes = some<std::optional<std::int64_t>>(

@@ -156,6 +156,9 @@ TEST(DdpTrace, HasEveryPhaseAndTellsComputingFromWaiting) {
     }
     EXPECT_GT(computing_ns, 0);
     EXPECT_GT(whole_ns, computing_ns);
+    const std::vector<Scope> drops = scopes_named(trace, "drop_graph");
+    EXPECT_EQ(drops.size(), static_cast<std::size_t>(kRecordedSteps));
+    EXPECT_TRUE(std::ranges::all_of(drops, &Scope::computes));
     EXPECT_GT(copies_while_waiting, 0U) << "gradients are copied out of the buckets at the end";
   }
 }
