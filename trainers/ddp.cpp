@@ -178,7 +178,7 @@ class DistributedDataParallel : public Strategy {
       recorder_.count(Counter::backward);
       return;
     }
-    if (recorder_.is_on()) {
+    if (recorder_.hears_scopes()) {
       // Final callbacks run in the order in which they are queued, and the Reducer queues its own,
       // in which it or the device waits for the last all-reduce, only after its last bucket is
       // under way.

@@ -130,6 +130,10 @@ bool Recorder::is_on() const noexcept {
   return (log_->state.load(std::memory_order_relaxed) & Log::kOn) != 0;
 }
 
+bool Recorder::hears_scopes() const noexcept {
+  return (log_->state.load(std::memory_order_relaxed) & (Log::kOn | Log::kAnnotates)) != 0;
+}
+
 void Recorder::start(std::int32_t visit) noexcept {
   if (is_on()) return;
   log_->threads.reserve(kThreadsAhead);

@@ -75,6 +75,8 @@ class Recorder {
   void start(std::int32_t visit) noexcept;
   void stop() noexcept;
   bool is_on() const noexcept;
+  // Whether anybody hears of scopes: while on, and always with a source that annotates.
+  bool hears_scopes() const noexcept;
 
   // Threads: the training loop's. It becomes the main thread when none has entered as such.
   // Steps of one visit leave no gap: a step whose index follows that of the step before begins

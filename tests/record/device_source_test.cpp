@@ -121,7 +121,9 @@ TEST(Recorder, TellsTheDeviceSourceOfStepsAndScopes) {
   Recorder recorder({}, std::make_unique<ListeningSource>(calls, false));
   run_scope(recorder);
   EXPECT_EQ(calls, std::vector<std::string>{}) << "nothing is recorded";
+  EXPECT_FALSE(recorder.hears_scopes());
   recorder.start(0);
+  EXPECT_TRUE(recorder.hears_scopes());
   {
     const PhaseScope between(recorder, Phase::data, "between steps");
   }
@@ -141,6 +143,8 @@ TEST(Recorder, TellsASourceThatAnnotatesWhileOffToo) {
                                         "end of scope", "end of scope", "end of step"};
   run_scope(recorder);
   EXPECT_EQ(calls, off);
+  EXPECT_TRUE(recorder.hears_scopes());
+  EXPECT_FALSE(recorder.is_on());
   recorder.start(0);
   recorder.stop();
   calls.clear();

@@ -2,6 +2,7 @@
 
 #include "profiler/diagnose/timeline.h"
 
+#include <algorithm>
 #include <set>
 
 namespace ddpprof::test {
@@ -30,6 +31,26 @@ std::vector<StepTable> tabulate(const Trace& trace, std::size_t device) {
       table.residual_ns -= segment.span.length_ns();
     }
     tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+std::vector<StepTable> tabulate_critical(const std::vector<Trace>& ranks) {
+  const auto communication_ns = [](const StepTable& table) {
+    std::int64_t sum_ns = 0;
+    for (const auto& [cell, ns] : table.cells_ns) {
+      if (cell.activity == Activity::communication) sum_ns += ns;
+    }
+    return sum_ns;
+  };
+  std::map<std::int64_t, std::vector<StepTable>> by_step;
+  for (const Trace& trace : ranks) {
+    for (StepTable& table : tabulate(trace, 0)) by_step[table.step].push_back(std::move(table));
+  }
+  std::vector<StepTable> tables;
+  for (const auto& [step, of_ranks] : by_step) {
+    if (of_ranks.size() != ranks.size()) continue;
+    tables.push_back(*std::ranges::min_element(of_ranks, {}, communication_ns));
   }
   return tables;
 }

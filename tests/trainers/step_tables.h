@@ -34,6 +34,11 @@ struct StepTable {
 // Shape: one a window of the device (a position in TraceInfo::devices), in order of time.
 std::vector<StepTable> tabulate(const Trace& trace, std::size_t device);
 
+// Of each step that all ranks recorded the table of the critical rank, the one that is least in
+// exposed communication: who waits for others is not idle, so what his host does meanwhile does not
+// show. First devices alone. Shape: in order of time.
+std::vector<StepTable> tabulate_critical(const std::vector<Trace>& ranks);
+
 // Every cell that any of the steps has.
 std::vector<Cell> cells_of(const std::vector<StepTable>& tables);
 
