@@ -12,7 +12,7 @@ BUILD = os.environ["TEST_BUILD"]
 SITE_PACKAGES = os.environ["TEST_SITE_PACKAGES"]
 NAME = f"ddpprof-{os.environ['TEST_VERSION']}-linux-x86_64"
 PROGRAMS = ["bin/ddpprof", "libexec/ddpprof-train", "libexec/ddpprof-train-cuda",
-            "libexec/ddpprof_gpu_test"]
+            "libexec/ddpprof_gpu_test", "libexec/ddpprof_gpu_record_test"]
 SYSTEM = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
 TORCH = {"libtorch_cpu.so", "libtorch_cuda.so", "libc10.so", "libc10_cuda.so", "libcudart.so.13",
          "libcupti.so.13", "libnccl.so.2"}
@@ -136,9 +136,11 @@ class BundleTest(unittest.TestCase):
         # Starting it takes all of its libraries; --version takes no driver.
         outcome = run(self.top / "bin/ddpprof-train-cuda", "--version", DDPPROF_TORCH=SITE_PACKAGES)
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
-        outcome = run(self.top / "bin/ddpprof-gpu-tests", "--gtest_list_tests")
+        outcome = run(self.top / "bin/ddpprof-gpu-tests", "--gtest_list_tests",
+                      DDPPROF_TORCH=SITE_PACKAGES)
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
         self.assertIn("Probe.", outcome.stdout)
+        self.assertIn("CuptiRecording.", outcome.stdout)
 
     def test_compare_runs_elsewhere(self):
         run_folder = self.folder / "run"
@@ -152,11 +154,19 @@ class BundleTest(unittest.TestCase):
         write(self.folder / "libexec/ddpprof_gpu_test", script, 0o755)
         (self.folder / "bin").mkdir()
         shutil.copy(self.top / "bin/ddpprof-gpu-tests", self.folder / "bin")
+        recorder = self.folder / "bin/ddpprof_gpu_record_test"
+        write(recorder, '#!/bin/sh\necho "recorder $*"\n', 0o755)
         write(self.folder / "bin/ddpprof-train-cuda", "#!/bin/sh\necho probed\n", 0o755)
         outcome = run(self.folder / "bin/ddpprof-gpu-tests", "--gtest_filter=A.*:B.*", "x y")
         top = self.folder.resolve()
-        self.assertEqual(outcome.stdout, f"{top}/bin/ddpprof|{top}/bin/ddpprof-train-cuda|"
+        self.assertEqual(outcome.stdout, "recorder --gtest_filter=A.*:B.* x y\n"
+                                         f"{top}/bin/ddpprof|{top}/bin/ddpprof-train-cuda|"
                                          "--gtest_filter=A.*:B.* x y\n")
+        self.assertEqual(outcome.returncode, 0)
+        write(recorder, "#!/bin/sh\nexit 1\n", 0o755)
+        outcome = run(self.folder / "bin/ddpprof-gpu-tests")
+        self.assertEqual(outcome.returncode, 1, "either program's failure counts")
+        self.assertIn("ddpprof-train-cuda|", outcome.stdout)
         # Without a GPU: the trainer's words once, instead of a failure a test.
         write(self.folder / "bin/ddpprof-train-cuda", "#!/bin/sh\necho no GPU >&2\nexit 1\n", 0o755)
         outcome = run(self.folder / "bin/ddpprof-gpu-tests")
