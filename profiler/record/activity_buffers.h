@@ -35,9 +35,9 @@ class ActivityBuffers {
   // Of a launch-bound step of 1,000 launches the kernels of four fit, or the calls of thirty. Each
   // thread that makes calls holds one, and so does each device.
   static constexpr std::size_t kBytes = std::size_t{1} << 20;
-  static constexpr std::size_t kMostBuffers = 512;
-  static constexpr std::size_t kSpareBuffers = 12;
-  static constexpr std::size_t kMostPeriods = 64;
+  static constexpr std::size_t kMostBuffers = 512;  // half a GiB
+  static constexpr std::size_t kSpareBuffers = 12;  // some ten threads launch at a time
+  static constexpr std::size_t kMostPeriods = 64;   // beyond, all steps count as hit
 
   using Consume = std::function<void(std::span<const std::byte>, BufferKind)>;
   explicit ActivityBuffers(Consume consume, std::size_t most_buffers = kMostBuffers);
@@ -58,7 +58,6 @@ class ActivityBuffers {
 
   // In which take() had nothing to give; forgets them.
   void move_periods(Losses& losses) noexcept;
-  std::size_t buffers_count() const noexcept { return made_count_.load(); }
 
  private:
   struct Buffer {

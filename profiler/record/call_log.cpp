@@ -5,11 +5,19 @@
 
 namespace ddpprof {
 
+namespace {
+
+// Plain data, so that it may be read while the thread's other data are being destroyed.
+constinit thread_local bool this_thread_has_ended = false;
+
+}  // namespace
+
 // The calling thread's slot; given back when the thread ends.
 struct CallLog::ThreadSlot {
   ThreadSlot() = default;
   ~ThreadSlot() {
-    if (slot != nullptr) CallLog::instance().leave(*slot);
+    this_thread_has_ended = true;
+    if (slot != nullptr) slot->is_used = false;
   }
   ThreadSlot(const ThreadSlot&) = delete;
   ThreadSlot& operator=(const ThreadSlot&) = delete;
@@ -17,8 +25,8 @@ struct CallLog::ThreadSlot {
 };
 
 CallLog& CallLog::instance() noexcept {
-  static CallLog* const kLog = new CallLog;  // NOLINT(cppcoreguidelines-owning-memory)
-  return *kLog;
+  static constinit CallLog log;  // without a destructor
+  return log;
 }
 
 void CallLog::start(ActivityBuffers& buffers) noexcept { buffers_ = &buffers; }
@@ -44,6 +52,10 @@ CallLog::Slot* CallLog::take_slot() noexcept {
 }
 
 void CallLog::add(const CallEntry& call) noexcept {
+  if (this_thread_has_ended) {
+    ++dropped_count_;
+    return;
+  }
   static thread_local ThreadSlot thread;
   if (thread.slot == nullptr) thread.slot = take_slot();
   if (thread.slot == nullptr) {
@@ -71,17 +83,6 @@ void CallLog::append(Slot& slot, const CallEntry& call) noexcept {
   if (slot.size + sizeof call <= ActivityBuffers::kBytes) return;
   buffers->give(slot.buffer, slot.size, BufferKind::calls);
   slot.buffer = nullptr;
-}
-
-void CallLog::leave(Slot& slot) noexcept {
-  slot.is_busy = true;
-  ActivityBuffers* const buffers = buffers_;
-  if (buffers != nullptr && slot.buffer != nullptr) {
-    buffers->give(slot.buffer, slot.size, BufferKind::calls);
-    slot.buffer = nullptr;
-  }
-  slot.is_busy = false;
-  slot.is_used = false;
 }
 
 }  // namespace ddpprof

@@ -25,7 +25,8 @@ struct CallEntry {
 // others from one thread.
 class CallLog {
  public:
-  static constexpr std::size_t kMostThreads = 1024;  // that make calls at a time
+  // That make calls at a time; a training process has some ten, and two fresh ones a replica.
+  static constexpr std::size_t kMostThreads = 1024;
 
   static CallLog& instance() noexcept;
 
@@ -40,7 +41,8 @@ class CallLog {
   std::int64_t take_dropped_count() noexcept { return dropped_count_.exchange(0); }
 
  private:
-  // What one thread writes to. `is_busy` while it does, so that stop() can wait for the end.
+  // What one thread writes to, and after its end the next one. `is_busy` while it does, so that
+  // stop() can wait for the end.
   struct Slot {
     std::atomic<bool> is_used = false;
     std::atomic<bool> is_busy = false;
@@ -51,7 +53,6 @@ class CallLog {
   CallLog() = default;
   Slot* take_slot() noexcept;
   void append(Slot& slot, const CallEntry& call) noexcept;
-  void leave(Slot& slot) noexcept;
 
   std::array<Slot, kMostThreads> slots_;
   std::atomic<ActivityBuffers*> buffers_ = nullptr;  // null: off

@@ -45,8 +45,7 @@ bool always_waits(std::string_view name) {
     return false;
   }
   return name.find("Synchronize") != std::string_view::npos || name.starts_with("cudaMemcpy") ||
-         name.starts_with("cuMemcpy") || name.starts_with("cudaFree") ||
-         name.starts_with("cuMemFree");
+         name.starts_with("cuMemcpy") || name.starts_with("cudaFree");
 }
 
 bool launches_kernels(std::string_view name) { return starts_with_any(name, kLaunches); }

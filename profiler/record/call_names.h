@@ -10,7 +10,9 @@ namespace ddpprof {
 // than all the rest.
 bool is_needed_call(std::string_view name);
 
-// Whether the call waits for the device by its nature. Others are known by a record of their own.
+// Whether the call waits for the device by its nature; a copy does unless both of its ends are on
+// devices. Copies into pageable memory wait whatever the call: their record tells.
+// Source: CUDA runtime API, "API synchronization behavior".
 bool always_waits(std::string_view name);
 
 // Whether the call launches kernels, so that work with its correlation must exist.

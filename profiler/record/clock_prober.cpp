@@ -11,14 +11,10 @@
 namespace ddpprof {
 namespace {
 
-constexpr int kTries = 5;
+constexpr int kTries = 5;  // of which the tightest count; some 20 us each
 constexpr std::size_t kBytes = 4;
 
 }  // namespace
-
-ClockProber::~ClockProber() {
-  for (const Place& place : places_) cudaFree(place.bytes);
-}
 
 bool ClockProber::failed(int code, const char* call) noexcept {
   if (code == cudaSuccess) return false;
@@ -51,7 +47,7 @@ void ClockProber::open(std::span<const std::int32_t> ordinals) noexcept {
   cudaSetDevice(before);
 }
 
-void ClockProber::probe(std::vector<ClockProbe>& probes) noexcept {
+void ClockProber::probe(std::int32_t recording, std::vector<ClockProbe>& probes) noexcept {
   int before = 0;
   if (failed(cudaGetDevice(&before), "cudaGetDevice")) return;
   const auto thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
@@ -60,7 +56,10 @@ void ClockProber::probe(std::vector<ClockProbe>& probes) noexcept {
     const std::int64_t begin_ns = now_ns();
     if (!act()) return false;
     try {
-      probes.push_back({.ordinal = ordinal, .thread = thread, .host = {begin_ns, now_ns()}});
+      probes.push_back({.recording = recording,
+                        .ordinal = ordinal,
+                        .thread = thread,
+                        .host = {begin_ns, now_ns()}});
     } catch (const std::bad_alloc&) {
       return false;
     }

@@ -15,17 +15,13 @@ namespace ddpprof {
 // failed.
 class ClockProber {
  public:
-  ClockProber() = default;
-  ~ClockProber();
-  ClockProber(const ClockProber&) = delete;
-  ClockProber& operator=(const ClockProber&) = delete;
-
-  // Takes a few bytes of memory on each device.
+  // Takes a few bytes of memory on each device. They are not given back before the process ends:
+  // that would wait for a device which may be gone by then.
   void open(std::span<const std::int32_t> ordinals) noexcept;
 
   // Waits for each device and then sets four bytes on it, some times, reading the host's clock
   // before and after; appends what it saw. Costs some 100 us a device.
-  void probe(std::vector<ClockProbe>& probes) noexcept;
+  void probe(std::int32_t recording, std::vector<ClockProbe>& probes) noexcept;
 
   const std::string& error() const { return error_; }
 

@@ -104,7 +104,7 @@ Launched* find_carrier(std::vector<Launched>& launched, const CollectiveLaunch& 
 
 void find_carriers(const Trace& trace,
                    const std::unordered_map<std::uint32_t, CollectiveLaunch>& launches,
-                   std::span<CollectiveTimes> collectives) {
+                   bool has_losses, std::span<CollectiveTimes> collectives) {
   Devices devices = sort_out(trace);
   for (CollectiveTimes& collective : collectives) {
     const auto launch = launches.find(collective.index);
@@ -118,7 +118,7 @@ void find_carriers(const Trace& trace,
         find_carrier(devices.communication[launch->second.device], launch->second);
     if (carrier == nullptr) {
       collective.start_ns = collective.end_ns = collective.ready_ns;
-      collective.lost = trace.info.dropped_records > 0;
+      collective.lost = has_losses;
       continue;
     }
     carrier->is_taken = true;

@@ -109,15 +109,6 @@ void append_set(const SetRecord& record, DeviceRecords& records) {
                    static_cast<std::int64_t>(record.bytes), records);
 }
 
-void append_synchronization(const SynchronizationRecord& record, DeviceRecords& records) {
-  // One stream that waits for another does not hold up the host.
-  if (record.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE ||
-      record.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE ||
-      record.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE) {
-    records.synchronizing.push_back(records.correlation_base + record.correlationId);
-  }
-}
-
 void append_overhead(const OverheadRecord& record, DeviceRecords& records) {
   if (record.start == 0 || record.end < record.start) return;
   records.overheads_ns[std::string(overhead_word(record.overheadKind))] +=
@@ -127,7 +118,6 @@ void append_overhead(const OverheadRecord& record, DeviceRecords& records) {
 }  // namespace
 
 void append_call(const CallEntry& call, const CallNames& names, DeviceRecords& records) {
-  ++records.records_count;
   const std::vector<std::string>& known = call.is_driver != 0 ? names.driver : names.runtime;
   const std::string_view name =
       call.id < known.size() ? std::string_view(known[call.id]) : std::string_view();
@@ -139,7 +129,6 @@ void append_call(const CallEntry& call, const CallNames& names, DeviceRecords& r
 }
 
 void append_record(const CUpti_Activity& record, DeviceRecords& records) {
-  ++records.records_count;
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
       return append_kernel(as<KernelRecord>(record), records);
@@ -149,8 +138,6 @@ void append_record(const CUpti_Activity& record, DeviceRecords& records) {
       return append_peer_copy(as<PeerCopyRecord>(record), records);
     case CUPTI_ACTIVITY_KIND_MEMSET:
       return append_set(as<SetRecord>(record), records);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      return append_synchronization(as<SynchronizationRecord>(record), records);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
       return append_overhead(as<OverheadRecord>(record), records);
     default:

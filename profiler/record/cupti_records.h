@@ -20,7 +20,6 @@ using KernelRecord = CUpti_ActivityKernel10;
 using CopyRecord = CUpti_ActivityMemcpy6;
 using PeerCopyRecord = CUpti_ActivityMemcpyPtoP4;
 using SetRecord = CUpti_ActivityMemset4;
-using SynchronizationRecord = CUpti_ActivitySynchronization2;
 using OverheadRecord = CUpti_ActivityOverhead3;
 
 // The names of all calls, by cbid, as cuptiGetCallbackName() gives them; empty where it gives none.
@@ -31,7 +30,7 @@ struct CallNames {
 // Adds a call.
 void append_call(const CallEntry& call, const CallNames& names, DeviceRecords& records);
 
-// Adds what one record says. Kinds that are not asked for add nothing but their count. What was
+// Adds what one record says. Kinds that are not asked for add nothing. What was
 // not finished when it was delivered (a time is 0) counts as incomplete.
 void append_record(const CUpti_Activity& record, DeviceRecords& records);
 

@@ -21,7 +21,6 @@ constexpr std::uint32_t kMajor = 10'000;  // 130001 is 13.0 update 1
 
 // CUPTI's buffer callbacks carry no pointer of ours.
 std::atomic<CuptiSession*> session_of_this_process = nullptr;
-std::atomic<ActivityBuffers*> buffers_of_this_process = nullptr;
 
 constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
@@ -104,19 +103,15 @@ std::unique_ptr<CuptiSession> CuptiSession::open(PhaseNow phase_now, std::string
     reason = "another recorder of this process uses CUPTI";
     return nullptr;
   }
-  buffers_of_this_process = &session->buffers_;
   if (!session->take_place(reason)) return nullptr;
   session->find_calls();
   return session;
 }
 
 CuptiSession::~CuptiSession() {
-  CallLog::instance().stop();
   if (subscriber_ != nullptr) cuptiUnsubscribe(subscriber_);
   CuptiSession* self = this;
-  if (session_of_this_process.compare_exchange_strong(self, nullptr)) {
-    buffers_of_this_process = nullptr;
-  }
+  session_of_this_process.compare_exchange_strong(self, nullptr);
 }
 
 // The place first: without it another client's buffers would be taken away silently.
@@ -143,26 +138,22 @@ bool CuptiSession::take_place(std::string& reason) {
   if (!subscribe(reason)) return false;
   std::uint8_t zeroed = 1;
   std::size_t zeroed_size = sizeof zeroed;
-  // Before CUDA is initialised, and before buffers and kinds are. In this order: the clock may not
-  // change later.
-  failed(cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &zeroed_size,
-                                   &zeroed),
-         "cuptiActivitySetAttribute");
-  failed(cuptiActivityRegisterTimestampCallback(monotonic_time),
-         "cuptiActivityRegisterTimestampCallback");
-  failed(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType");
-  failed(cuptiActivityRegisterCallbacks(on_buffer_wanted, on_buffer_done),
-         "cuptiActivityRegisterCallbacks");
-  failed(cuptiActivityEnableAllSyncRecords(0), "cuptiActivityEnableAllSyncRecords");
+  // Before buffers and kinds are. In this order: the clock may not change later.
+  bool is_fine = !failed(cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+                                                   &zeroed_size, &zeroed),
+                         "cuptiActivitySetAttribute");
+  is_fine &= !failed(cuptiActivityRegisterTimestampCallback(monotonic_time),
+                     "cuptiActivityRegisterTimestampCallback");
+  is_fine &= !failed(cuptiActivityRegisterCallbacks(on_buffer_wanted, on_buffer_done),
+                     "cuptiActivityRegisterCallbacks");
   for (const CUpti_CallbackIdResource id :
        {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
-    failed(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id), kEnable);
+    is_fine &= !failed(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id), kEnable);
   }
-  if (!error_.empty()) {
-    reason = "CUPTI refuses to start: " + error_;
-    return false;
-  }
-  return true;
+  if (is_fine) return true;
+  cuptiUnsubscribe(std::exchange(subscriber_, nullptr));
+  reason = "CUPTI refuses to start: " + error_;
+  return false;
 }
 
 void CuptiSession::find_calls() {
@@ -206,8 +197,12 @@ bool CuptiSession::start() noexcept {
   if (subscriber_ == nullptr) return false;
   buffers_.reserve();
   records_.correlation_base += kCorrelations;
+  ++recording_;
+  started_ns_ = now_ns();
   CallLog::instance().start(buffers_);
-  return set_kinds(true);
+  if (set_kinds(true)) return true;
+  stop();
+  return false;
 }
 
 void CuptiSession::stop() noexcept {
@@ -221,19 +216,28 @@ void CuptiSession::stop() noexcept {
   }
   dropped_count_ += CallLog::instance().take_dropped_count();
   buffers_.wait_until_consumed();
-  let_go();
-  std::string reason;
-  if (!take_place(reason) && error_.empty()) error_ = reason;
+  if (!let_go()) return;
+  buffers_.wait_until_consumed();  // what it handed back
+  try {
+    std::string reason;
+    if (!take_place(reason) && error_.empty()) error_ = reason;
+  } catch (const std::bad_alloc&) {
+    return;  // without the place nothing more is recorded
+  }
 }
 
 // Kinds that are disabled leave their hooks in every call of the process; only this takes them out.
 // Source: CUPTI, "Dynamic attach and detach": cuptiFinalize() belongs into the exit of a call.
-void CuptiSession::let_go() noexcept {
-  is_letting_go_ = true;
+bool CuptiSession::let_go() noexcept {
+  leaving_ = Leaving::wanted;
   failed(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API, kLeavingCall), kEnable);
   cudaDeviceSynchronize();
-  is_letting_go_ = false;
-  subscriber_ = nullptr;
+  if (leaving_.exchange(Leaving::no) == Leaving::done) {
+    subscriber_ = nullptr;
+    return true;
+  }
+  failed(CUPTI_ERROR_UNKNOWN, "cuptiFinalize");
+  return false;
 }
 
 DeviceRecords CuptiSession::take_records() {
@@ -255,7 +259,6 @@ std::unordered_map<std::uint64_t, Phase> CuptiSession::captured_phases() {
 }
 
 void CuptiSession::consume(std::span<const std::byte> buffer, BufferKind kind) {
-  records_.bytes += static_cast<std::int64_t>(buffer.size());
   if (kind == BufferKind::calls) return consume_calls(buffer);
   auto* const begin = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(buffer.data()));
   CUpti_Activity* record = nullptr;
@@ -282,8 +285,9 @@ void CuptiSession::consume_calls(std::span<const std::byte> buffer) {
 
 void CuptiSession::on_buffer_wanted(std::uint8_t** buffer, std::size_t* size,
                                     std::size_t* most_records) {
-  ActivityBuffers* const buffers = buffers_of_this_process;
-  *buffer = buffers == nullptr ? nullptr : reinterpret_cast<std::uint8_t*>(buffers->take());
+  CuptiSession* const session = session_of_this_process;
+  *buffer =
+      session == nullptr ? nullptr : reinterpret_cast<std::uint8_t*>(session->buffers_.take());
   *size = *buffer == nullptr ? 0 : ActivityBuffers::kBytes;
   *most_records = 0;  // as many as fit
 }
@@ -317,23 +321,33 @@ void CuptiSession::on_event(void* session_pointer, CUpti_CallbackDomain domain, 
 // driver that the runtime makes is part of the runtime's.
 void CuptiSession::note_call(const CUpti_CallbackData& call, CUpti_CallbackId id,
                              bool is_driver) noexcept {
-  if (is_letting_go_.load(std::memory_order_relaxed)) {
-    if (call.callbackSite == CUPTI_API_EXIT && !is_driver && id == kLeavingCall) {
-      failed(cuptiFinalize(), "cuptiFinalize");
+  if (leaving_ != Leaving::no) {
+    auto wanted = Leaving::wanted;
+    if (call.callbackSite == CUPTI_API_EXIT && !is_driver && id == kLeavingCall &&
+        leaving_.compare_exchange_strong(wanted, Leaving::under_way)) {
+      leaving_ = cuptiFinalize() == CUPTI_SUCCESS ? Leaving::done : Leaving::failed;
     }
     return;
   }
+  // Of this recording; a call may have been cut by the end of another one.
+  static thread_local std::uint64_t recording = 0;
   static thread_local int runtime_calls_count = 0;
+  if (recording != recording_) {
+    recording = recording_;
+    runtime_calls_count = 0;
+  }
   if (call.callbackSite == CUPTI_API_ENTER) {
     *call.correlationData = is_driver && runtime_calls_count > 0 ? 0 : monotonic_time();
     runtime_calls_count += is_driver ? 0 : 1;
     return;
   }
   if (!is_driver && runtime_calls_count > 0) --runtime_calls_count;
-  const std::uint64_t begin_ns = *call.correlationData;
-  if (begin_ns == 0) return;
-  CallLog::instance().add({.begin_ns = static_cast<std::int64_t>(begin_ns),
-                           .end_ns = now_ns(),
+  // Before the recording: the entry was not seen, and the number is none of ours.
+  const auto begin_ns = static_cast<std::int64_t>(*call.correlationData);
+  const std::int64_t end_ns = now_ns();
+  if (begin_ns < started_ns_ || begin_ns > end_ns) return;
+  CallLog::instance().add({.begin_ns = begin_ns,
+                           .end_ns = end_ns,
                            .thread = this_thread(),
                            .correlation = call.correlationId,
                            .id = id,

@@ -6,12 +6,15 @@
 #include "profiler/record/cupti_records.h"
 #include "profiler/trace/labels.h"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace ddpprof {
 
@@ -22,9 +25,9 @@ namespace ddpprof {
 std::string find_objection(std::uint32_t cupti_version,
                            const std::function<const char*(const char*)>& variable);
 
-// Threads: all members from one thread, outside of steps, but captured_phases().
-// Guarantees: nothing throws but the factory's memory; after a failed call of CUPTI the rest goes
-// on, and error() says which was the first.
+// Threads: all members from one thread, outside of steps. It must not be destroyed while recording:
+// CUPTI writes into its buffers.
+// Guarantees: after a failed call of CUPTI the rest goes on, and error() says which was the first.
 class CuptiSession {
  public:
   // Called by CUPTI's callback when a part of a CUDA graph is made: the phase of the calling
@@ -51,13 +54,12 @@ class CuptiSession {
   std::unordered_map<std::uint64_t, Phase> captured_phases();
 
   const std::string& error() const { return error_; }
-  std::size_t buffers_count() const noexcept { return buffers_.buffers_count(); }
 
  private:
   explicit CuptiSession(PhaseNow phase_now);
   bool take_place(std::string& reason);
   bool subscribe(std::string& reason);
-  void let_go() noexcept;
+  bool let_go() noexcept;
   void find_calls();
   bool failed(CUptiResult result, const char* call) noexcept;
   bool set_kinds(bool on) noexcept;
@@ -77,7 +79,10 @@ class CuptiSession {
   std::string error_;
   CallNames names_;
   std::vector<CUpti_CallbackId> needed_runtime_, needed_driver_;
-  std::atomic<bool> is_letting_go_ = false;
+  enum class Leaving : std::uint8_t { no, wanted, under_way, done, failed };
+  std::atomic<Leaving> leaving_ = Leaving::no;
+  std::atomic<std::uint64_t> recording_ = 0;  // its number, counted from 1
+  std::atomic<std::int64_t> started_ns_ = 0;
   DeviceRecords records_;  // the consumer's while on
   std::atomic<std::int64_t> dropped_count_ = 0;
   std::mutex nodes_mutex_;

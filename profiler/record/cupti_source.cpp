@@ -7,6 +7,7 @@
 #include "profiler/record/recorder.h"
 #include "profiler/record/thread_names.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -33,15 +34,28 @@ constinit thread_local OpenPhases open_phases = {};
 
 std::uint32_t this_thread() noexcept { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
 
+// The process-wide phase is the training loop's thread's. Not a member: graphs may be captured, and
+// CUPTI tell of it, when a source is gone.
+std::atomic<Phase> main_phase = Phase::other;
+
+Phase innermost(const OpenPhases& open) { return open.phases[std::min(open.depth, kMaxDepth) - 1]; }
+
+Phase phase_now() {
+  const OpenPhases& open = open_phases;
+  return open.depth == 0 ? main_phase.load(std::memory_order_relaxed) : innermost(open);
+}
+
 class CuptiSource : public DeviceSource {
  public:
-  // Null: see `reason`.
-  static std::unique_ptr<CuptiSource> make(std::string& reason) {
-    auto source = std::make_unique<CuptiSource>();
-    source->session_ =
-        CuptiSession::open([self = source.get()] { return self->phase_now(); }, reason);
-    return source->session_ ? std::move(source) : nullptr;
+  explicit CuptiSource(std::unique_ptr<CuptiSession> session) : session_(std::move(session)) {}
+  // A recording that nobody stopped is one in which something was thrown. CUPTI still writes into
+  // the session's buffers, and to stop it might wait for a device that is gone: so the session
+  // stays to the end of the process.
+  ~CuptiSource() override {
+    if (is_on_) session_.release();  // NOLINT(bugprone-unused-return-value)
   }
+  CuptiSource(const CuptiSource&) = delete;
+  CuptiSource& operator=(const CuptiSource&) = delete;
 
   std::string_view recorder() const noexcept override { return kCuptiRecorder; }
   bool sees_work() const noexcept override { return true; }
@@ -50,18 +64,27 @@ class CuptiSource : public DeviceSource {
 
   void open(std::span<const std::int32_t> ordinals) noexcept override {
     open_phases.is_main = true;
-    ordinals_.assign(ordinals.begin(), ordinals.end());
+    try {
+      ordinals_.assign(ordinals.begin(), ordinals.end());
+    } catch (const std::bad_alloc&) {
+      has_failed_ = true;
+      return;
+    }
     prober_.open(ordinals_);
   }
 
   void start() noexcept override {
-    if (!session_->start()) return;
-    prober_.probe(probes_);
+    ++recording_;
+    is_on_ = session_->start();
+    has_failed_ = has_failed_ || !is_on_;
+    if (is_on_) prober_.probe(recording_, probes_);
   }
 
   void stop() noexcept override {
-    prober_.probe(probes_);  // waits for the devices
+    if (!is_on_) return;
+    prober_.probe(recording_, probes_);  // waits for the devices
     session_->stop();
+    is_on_ = false;
   }
 
   void collect(Trace& trace) noexcept override {
@@ -70,12 +93,15 @@ class CuptiSource : public DeviceSource {
                                 .ordinals = ordinals_,
                                 .probes = std::exchange(probes_, {}),
                                 .losses = session_->take_losses(),
+                                .has_failed = has_failed_ || !session_->error().empty(),
                                 .captured_phases = session_->captured_phases(),
                                 .thread_names = {}};
       for (const DeviceCall& call : recording.records.calls) {
         recording.thread_names.try_emplace(call.thread);
       }
       for (auto& [thread, name] : recording.thread_names) name = name_of_thread(thread);
+      has_losses_ =
+          recording.losses.any() || recording.has_failed || recording.records.incomplete_count > 0;
       append_recording(std::move(recording), trace);
       add_issue(trace, session_->error());
       add_issue(trace, prober_.error());
@@ -89,7 +115,7 @@ class CuptiSource : public DeviceSource {
                         std::span<CollectiveTimes> collectives) noexcept override {
     try {
       const std::lock_guard lock(mutex_);
-      find_carriers(trace, std::exchange(launches_, {}), collectives);
+      find_carriers(trace, std::exchange(launches_, {}), has_losses_, collectives);
     } catch (const std::bad_alloc&) {
       for (CollectiveTimes& one : collectives) one.lost = true;
     }
@@ -132,19 +158,9 @@ class CuptiSource : public DeviceSource {
   }
 
  private:
-  static Phase innermost(const OpenPhases& open) {
-    return open.phases[std::min(open.depth, kMaxDepth) - 1];
-  }
-
-  // The process-wide phase is the training loop's thread's.
-  void publish(const OpenPhases& open) noexcept {
+  static void publish(const OpenPhases& open) noexcept {
     if (!open.is_main) return;
-    main_phase_.store(open.depth == 0 ? Phase::other : innermost(open), std::memory_order_relaxed);
-  }
-
-  Phase phase_now() const noexcept {
-    const OpenPhases& open = open_phases;
-    return open.depth == 0 ? main_phase_.load(std::memory_order_relaxed) : innermost(open);
+    main_phase.store(open.depth == 0 ? Phase::other : innermost(open), std::memory_order_relaxed);
   }
 
   static void add_issue(Trace& trace, const std::string& error) {
@@ -154,13 +170,14 @@ class CuptiSource : public DeviceSource {
   }
 
   NvtxRanges ranges_;
-  std::atomic<Phase> main_phase_ = Phase::other;
   std::vector<std::int32_t> ordinals_;
   std::vector<ClockProbe> probes_;
-  ClockProber prober_;
+  std::int32_t recording_ = 0;
+  bool is_on_ = false, has_failed_ = false, has_losses_ = false;
   std::mutex mutex_;
   std::unordered_map<std::uint32_t, CollectiveLaunch> launches_;  // by index
   std::unique_ptr<CuptiSession> session_;
+  ClockProber prober_;
 };
 
 }  // namespace
@@ -171,7 +188,8 @@ std::unique_ptr<DeviceSource> make_cupti_source(std::string& reason) {
   reason =
       find_objection(version, [](const char* name) -> const char* { return std::getenv(name); });
   if (!reason.empty()) return nullptr;
-  return CuptiSource::make(reason);
+  auto session = CuptiSession::open(phase_now, reason);
+  return session ? std::make_unique<CuptiSource>(std::move(session)) : nullptr;
 }
 
 }  // namespace ddpprof

@@ -41,8 +41,6 @@ struct DeviceRecords {
   std::vector<std::int64_t> synchronizing;
   std::vector<std::string> names;                    // unique; kernels' as the linker knows them
   std::map<std::string, std::int64_t> overheads_ns;  // by kind
-  std::int64_t records_count = 0;                    // all that were delivered, and their bytes
-  std::int64_t bytes = 0;
   std::int64_t incomplete_count = 0;  // delivered before the device was done with them
 
   // Added to every correlation. CUPTI counts anew when it is left and taken again, so each

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace ddpprof {
@@ -85,7 +86,8 @@ class DeviceSource {
 };
 
 // The source of this build: one is linked in. Null where host threads are the devices. Call it
-// before anything else of CUDA: CUPTI takes some of its settings only then.
-std::unique_ptr<DeviceSource> make_device_source(RecorderChoice choice);
+// before anything else of CUDA: CUPTI takes one client a process, and this wants to be the first.
+// `objection`: why CUPTI must not be used, where the caller knows; empty: it may.
+std::unique_ptr<DeviceSource> make_device_source(RecorderChoice choice, std::string objection = {});
 
 }  // namespace ddpprof

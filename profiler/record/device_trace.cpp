@@ -76,11 +76,19 @@ class ThreadFinder {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> known_;
 };
 
-bool is_of_probe(const DeviceCall& call, const std::vector<ClockProbe>& probes) {
-  return std::ranges::any_of(probes, [&](const ClockProbe& probe) {
-    return probe.thread == call.thread && probe.host.begin_ns <= call.span.begin_ns &&
-           call.span.end_ns <= probe.host.end_ns;
-  });
+using ProbesByCall = std::unordered_map<std::int64_t, const ClockProbe*>;  // by correlation
+
+ProbesByCall find_probe_calls(const DeviceRecording& recording) {
+  ProbesByCall found;
+  for (const DeviceCall& call : recording.records.calls) {
+    for (const ClockProbe& probe : recording.probes) {
+      if (probe.thread == call.thread && probe.host.begin_ns <= call.span.begin_ns &&
+          call.span.end_ns <= probe.host.end_ns) {
+        found[call.correlation] = &probe;
+      }
+    }
+  }
+  return found;
 }
 
 std::optional<std::int32_t> position_of(const std::vector<std::int32_t>& ordinals,
@@ -104,16 +112,19 @@ class LossMarker {
       : recording_(recording), trace_(trace) {}
 
   void mark() {
-    const Losses& losses = recording_.losses;
-    if (losses.count == 0 && losses.periods.empty() && !losses.has_more_periods) return;
+    if (recording_.has_failed) return mark_all();
+    if (!recording_.losses.any() && recording_.records.incomplete_count == 0) return;
     mark_periods();
     mark_launches_without_work();
     mark_work_without_launch();
-    if (marked_count_ > 0 && !losses.has_more_periods) return;
-    for (Step& step : trace_.steps) step.has_losses = true;
+    if (marked_count_ == 0 || recording_.losses.has_more_periods) mark_all();
   }
 
  private:
+  void mark_all() {
+    for (Step& step : trace_.steps) step.has_losses = true;
+  }
+
   void mark_where(const auto& is_touched) {
     for (Step& step : trace_.steps) {
       if (!is_touched(step.span)) continue;
@@ -178,15 +189,6 @@ class LossMarker {
   std::int64_t marked_count_ = 0;
 };
 
-// The correlations of the calls made for probes.
-std::unordered_set<std::int64_t> find_probe_calls(const DeviceRecording& recording) {
-  std::unordered_set<std::int64_t> correlations;
-  for (const DeviceCall& call : recording.records.calls) {
-    if (is_of_probe(call, recording.probes)) correlations.insert(call.correlation);
-  }
-  return correlations;
-}
-
 }  // namespace
 
 std::optional<std::int64_t> find_clock_uncertainty(const DeviceRecording& recording) {
@@ -194,25 +196,18 @@ std::optional<std::int64_t> find_clock_uncertainty(const DeviceRecording& record
     std::int64_t least = std::numeric_limits<std::int64_t>::min();
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
   };
-  std::map<std::int32_t, Bounds> bounds;  // by ordinal
-  std::unordered_map<std::int64_t, const ClockProbe*> probe_by_correlation;
-  for (const DeviceCall& call : recording.records.calls) {
-    for (const ClockProbe& probe : recording.probes) {
-      if (probe.thread == call.thread && probe.host.begin_ns <= call.span.begin_ns &&
-          call.span.end_ns <= probe.host.end_ns) {
-        probe_by_correlation[call.correlation] = &probe;
-      }
-    }
-  }
+  std::map<std::pair<std::int32_t, std::int32_t>, Bounds> bounds;  // by recording and ordinal
+  const ProbesByCall probe_calls = find_probe_calls(recording);
   for (const DeviceOperation& one : recording.records.operations) {
-    const auto found = probe_by_correlation.find(one.correlation);
-    if (found == probe_by_correlation.end() || found->second->ordinal != one.ordinal) continue;
-    Bounds& device = bounds[one.ordinal];
-    device.least = std::max(device.least, found->second->host.begin_ns - one.span.begin_ns);
-    device.most = std::min(device.most, found->second->host.end_ns - one.span.end_ns);
+    const auto found = probe_calls.find(one.correlation);
+    if (found == probe_calls.end() || found->second->ordinal != one.ordinal) continue;
+    const ClockProbe& probe = *found->second;
+    Bounds& device = bounds[{probe.recording, one.ordinal}];
+    device.least = std::max(device.least, probe.host.begin_ns - one.span.begin_ns);
+    device.most = std::min(device.most, probe.host.end_ns - one.span.end_ns);
   }
   std::optional<std::int64_t> largest;
-  for (const auto& [ordinal, device] : bounds) {
+  for (const auto& [place, device] : bounds) {
     const std::int64_t error = std::max(std::abs(device.least), std::abs(device.most));
     largest = std::max(largest.value_or(0), error);
   }
@@ -224,19 +219,20 @@ void append_recording(DeviceRecording recording, Trace& trace) {
   if (const auto uncertainty_ns = find_clock_uncertainty(recording)) {
     trace.info.device_clock_uncertainty_ns = uncertainty_ns;
   }
-  const std::unordered_set<std::int64_t> probe_calls = find_probe_calls(recording);
+  const ProbesByCall probe_calls = find_probe_calls(recording);
   DeviceRecords& records = recording.records;
 
   NameTable table(trace.names);
   std::vector<NameId> names;
   for (const std::string& name : records.names) names.push_back(table.intern(in_words(name)));
 
-  std::unordered_set<std::int64_t> launches;
+  std::unordered_set<std::int64_t> launches, between_devices;
   trace.work.reserve(trace.work.size() + records.operations.size());
   for (const DeviceOperation& one : records.operations) {
     const auto position = position_of(recording.ordinals, one.ordinal);
     if (!position || probe_calls.contains(one.correlation)) continue;
     launches.insert(one.correlation);
+    if (records.names[one.name].starts_with("Memcpy DtoD")) between_devices.insert(one.correlation);
     trace.work.push_back({.span = one.span,
                           .device = *position,
                           .stream = one.stream,
@@ -262,7 +258,8 @@ void append_recording(DeviceRecording recording, Trace& trace) {
          .thread = threads.find(call),
          .name = names[call.name],
          .correlation = launches.contains(call.correlation) ? call.correlation : 0,
-         .synchronizes = waits.contains(call.correlation)});
+         .synchronizes =
+             waits.contains(call.correlation) && !between_devices.contains(call.correlation)});
   }
   threads.name_the_numbered();
 

@@ -3,7 +3,8 @@
 
 namespace ddpprof {
 
-std::unique_ptr<DeviceSource> make_device_source(RecorderChoice /*choice*/) {
+std::unique_ptr<DeviceSource> make_device_source(RecorderChoice /*choice*/,
+                                                 std::string /*objection*/) {
   return nullptr;
 }
 

@@ -4,8 +4,8 @@
 //
 // Use: one Recorder a process, made by the trainer's main and passed by reference. The training
 // loop calls start() and stop() between steps. While it is off, every call below is one branch
-// (entering a thread also notes its name), unless a device source annotates for another tool. What
-// a call costs: README.md.
+// (entering a thread also notes its name); with a device source that annotates, as the one with
+// CUPTI, steps and scopes are passed on to it. What a call costs: README.md.
 #pragma once
 
 #include "profiler/record/device_source.h"
@@ -95,16 +95,17 @@ class Recorder {
   void end_compute() noexcept;
   // What any thread launches from now on belongs to `phase`, on all devices of this process, until
   // the scope ends that is innermost on each of them. For the tail of a scope whose launches come
-  // from other threads (backward, then the wait for the last all-reduce). Host threads keep theirs.
+  // from other threads (backward, then the wait for the last all-reduce). Host threads keep theirs,
+  // and a source that sees launches has no use for it.
   void change_phase(Phase phase) noexcept;
 
   void count(Counter counter, std::int64_t n = 1) noexcept;
 
   // Threads: any. `ready` and `end` are taken now, on the host's clock or, with a device source, on
   // the device's: ready when what its main stream holds is done, ended when what `stream` (a
-  // cudaStream_t) holds is. May end after stop(), but not after take(); with a device source what
-  // ends after stop() is dropped and counted. end_launch(): the calling thread, which began it, has
-  // launched all that carries it.
+  // cudaStream_t) holds is, or, where the work that carries it is seen, that is. May end after
+  // stop(), but not after take(); with a device source what ends after stop() is dropped and
+  // counted. end_launch(): the calling thread, which began it, has launched all that carries it.
   CollectiveHandle begin_collective(const CollectiveStart& start) noexcept;
   void end_launch(CollectiveHandle handle) noexcept;
   void end_collective(CollectiveHandle handle, void* stream = nullptr) noexcept;

@@ -53,7 +53,7 @@ struct Recorder::Log {
   std::vector<Step> steps;
   std::optional<Step> open_step;
   std::int64_t dropped_before_step = 0;  // dropped_count at the begin of open_step
-  std::uint64_t last_step_epoch = 0;  // of steps.back()
+  std::uint64_t last_step_epoch = 0;     // of steps.back()
 };
 
 }  // namespace ddpprof

@@ -80,7 +80,8 @@ TEST(Launches, OfAGradientAllReduceBelongToItWhateverTheScope) {
 }
 
 TEST(Launches, OfACudaGraphTakeThePhaseOfItsCapture) {
-  Trace trace = draw({scopes(Phase::other, "####"), calls("a..."), work(Activity::compute, ".aa.")});
+  Trace trace =
+      draw({scopes(Phase::other, "####"), calls("a..."), work(Activity::compute, ".aa.")});
   trace.work.push_back(trace.work.front());
   trace.work.front().captured_phase = Phase::backward;
   const auto work = launches_of(trace);

@@ -135,9 +135,8 @@ struct Drawer {
             .name = name(),
             .correlation = random_integer(random),
             .bytes = random_integer(random),
-            .captured_phase = maybe<Phase>(random, [&](Random&) {
-              return static_cast<Phase>(below(kPhaseNames.size()));
-            })};
+            .captured_phase = maybe<Phase>(
+                random, [&](Random&) { return static_cast<Phase>(below(kPhaseNames.size())); })};
   }
   DevicePhase device_phase() const {
     return {.span = random_span(random),

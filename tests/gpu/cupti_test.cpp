@@ -157,6 +157,17 @@ TEST(CuptiTraining, OfDataParallelHasItsCollectivesOnBothDevices) {
         << trace.names[work.name.index];
     bytes[collective.kind] += collective.bytes;
   }
+  // One order for both kinds, and the same on both devices.
+  std::map<std::int64_t, std::vector<std::int64_t>> bytes_by_sequence;
+  for (const Collective& collective : trace.collectives) {
+    bytes_by_sequence[collective.sequence].push_back(collective.bytes);
+  }
+  for (const auto& [sequence, both] : bytes_by_sequence) {
+    ASSERT_EQ(both.size(), 2u);
+    EXPECT_EQ(both[0], both[1]);
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(bytes_by_sequence.size()),
+            bytes_by_sequence.rbegin()->first - bytes_by_sequence.begin()->first + 1);
   const std::int64_t expected = 2 * kRecordedSteps * *trace.info.workload.gradient_bytes;
   EXPECT_EQ(bytes[CollectiveKind::broadcast], expected);
   EXPECT_EQ(bytes[CollectiveKind::reduce], expected);

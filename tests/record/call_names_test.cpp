@@ -26,9 +26,8 @@ TEST(CallNames, WhatLaunchesCopiesOrWaitsIsNeeded) {
 }
 
 TEST(CallNames, CallsThatWaitByTheirNature) {
-  for (const char* name :
-       {"cudaStreamSynchronize_v3020", "cudaDeviceSynchronize_v3020", "cudaMemcpy_v3020",
-        "cudaFree_v3020", "cuMemcpyDtoH_v2", "cuMemFree_v2"}) {
+  for (const char* name : {"cudaStreamSynchronize_v3020", "cudaDeviceSynchronize_v3020",
+                           "cudaMemcpy_v3020", "cudaFree_v3020", "cuMemcpyDtoH_v2"}) {
     EXPECT_TRUE(always_waits(name)) << name;
   }
   for (const char* name : {"cudaMemcpyAsync_v3020", "cudaMemcpyPeer_v4000", "cudaFreeAsync_v11020",

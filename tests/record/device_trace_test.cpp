@@ -153,7 +153,8 @@ TEST(DeviceTrace, KnowsFromProbesHowFarTheClocksMayBeApart) {
   // Between host and device times lie 4 before and 10 after, and 7 before and 6 after.
   for (const auto& [host, work] :
        {std::pair{Span{100, 120}, Span{104, 110}}, std::pair{Span{200, 220}, Span{207, 214}}}) {
-    recorded.recording.probes.push_back({.ordinal = 0, .thread = kMain, .host = host});
+    recorded.recording.probes.push_back(
+        {.recording = 0, .ordinal = 0, .thread = kMain, .host = host});
     recorded.work(work, recorded.call({host.begin_ns + 1, host.begin_ns + 3}));
     recorded.call({host.begin_ns + 4, host.end_ns}, kMain, "cudaStreamSynchronize");
   }
@@ -163,6 +164,8 @@ TEST(DeviceTrace, KnowsFromProbesHowFarTheClocksMayBeApart) {
   EXPECT_EQ(trace.info.device_clock_uncertainty_ns, 6) << "-4 <= d and d <= 6";
   EXPECT_EQ(trace.work.size(), 1u) << "probes are none of the training's work";
   EXPECT_EQ(trace.calls.size(), 1u);
+  recorded.recording.probes.back().recording = 1;
+  EXPECT_EQ(find_clock_uncertainty(recorded.recording), 10) << "4 and 10, then 7 and 6";
   recorded.recording.probes.clear();
   EXPECT_FALSE(find_clock_uncertainty(recorded.recording));
 }
@@ -196,6 +199,30 @@ TEST(Losses, AreWhereWorkHasNoLaunchOrInTheStepBefore) {
   recorded.work({25, 26}, 77);
   EXPECT_EQ(losses_of(recorded, {{0, 10}, {10, 20}, {20, 30}, {30, 40}}),
             (std::vector<bool>{false, true, true, false}));
+}
+
+TEST(Losses, AreWhereRecordsWereNotFinishedOrTheProfilerFailed) {
+  Recorded recorded;
+  recorded.work({16, 17}, recorded.call({5, 6}));
+  recorded.call({15, 16});
+  recorded.recording.records.incomplete_count = 1;
+  EXPECT_EQ(losses_of(recorded, {{0, 10}, {10, 20}}), (std::vector<bool>{false, true}));
+  recorded.recording.has_failed = true;
+  EXPECT_EQ(losses_of(recorded, {{0, 10}, {10, 20}}), (std::vector<bool>{true, true}));
+}
+
+TEST(DeviceTrace, KnowsThatCopiesBetweenDevicesHoldNobodyUp) {
+  Recorded recorded;
+  for (const char* name : {"Memcpy DtoD (Device -> Device)", "Memcpy HtoD (Pinned -> Device)"}) {
+    const std::int64_t call = recorded.call({1, 2}, kMain, "cudaMemcpy");
+    recorded.recording.records.synchronizing.push_back(call);
+    recorded.work({5, 6}, call, name);
+  }
+  Trace trace = trace_of_steps({});
+  append_recording(recorded.recording, trace);
+  ASSERT_EQ(trace.calls.size(), 2u);
+  EXPECT_FALSE(trace.calls[0].synchronizes);
+  EXPECT_TRUE(trace.calls[1].synchronizes);
 }
 
 TEST(Losses, AreEverywhereWhenNobodyKnowsWhere) {

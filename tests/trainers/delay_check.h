@@ -1,7 +1,7 @@
 // Whether a planted delay comes back in the table: in its own cell, with its length, and nowhere
 // else. Steps with the delay are compared with the steps right after them, in which the same delay
 // acted in the same place under phase `other` (its control): work that follows a sleep is slower,
-// by some 0.3 ms on the machine this was written on, and that is no error of the table.
+// by some 0.3 ms, and that is no error of the table.
 #pragma once
 
 #include "tests/trainers/step_tables.h"

@@ -26,9 +26,9 @@ class Store;
 
 namespace ddpprof {
 
-// Whether the libraries in this process are those it was compiled for.
-// Returns what the user should know. Throws: Error where nothing would work.
-std::vector<std::string> check_libraries();
+// Whether the libraries in this process are those it was compiled for. Throws: Error where nothing
+// would work.
+void check_libraries();
 
 // The devices this process drives, in replica order; the first becomes the calling thread's own.
 // Throws: UsageError, Error when there are not as many.

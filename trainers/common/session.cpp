@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include <ATen/Parallel.h>
 
@@ -43,9 +44,13 @@ std::filesystem::path trace_path(const TrainOptions& options, const LauncherEnvi
 
 // Before anything else of CUDA is called.
 std::unique_ptr<DeviceSource> make_source(const TrainOptions& options) {
-  std::unique_ptr<DeviceSource> source = make_device_source(options.recorder);
-  if (source && options.recorder == RecorderChoice::cupti &&
-      source->recorder() != kCuptiRecorder) {
+  const std::set<std::int32_t> devices(options.devices.begin(), options.devices.end());
+  const bool shares_device = devices.size() < options.devices.size();
+  std::unique_ptr<DeviceSource> source = make_device_source(
+      options.recorder, shares_device ? "--devices names a GPU twice, and what runs there does not "
+                                        "tell for which replica"
+                                      : "");
+  if (source && options.recorder == RecorderChoice::cupti && source->recorder() != kCuptiRecorder) {
     throw Error("--recorder cupti", std::string(source->reason()),
                 "--recorder events times phases alone and needs no CUPTI");
   }
@@ -81,13 +86,16 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
       options.threads.value_or(default_threads(usable_cores(), devices_of_host));
   at::set_num_threads(static_cast<int>(threads));
 
-  std::vector<std::string> notes = check_libraries();
+  check_libraries();
   apply_switches(options);
   std::unique_ptr<DeviceSource> source = make_source(options);
   const std::vector<at::Device> open = open_devices(options, devices, place);
   if (source) {
+    // Of every rank: another tool may be with one of them alone.
     if (!source->reason().empty()) {
-      notes.push_back("phases alone are timed on the GPU: " + std::string(source->reason()));
+      const std::string rank =
+          place.world_size > 1 ? "rank " + std::to_string(place.rank) + ": " : "";
+      say({rank + "phases alone are timed on the GPU: " + std::string(source->reason())});
     }
     source->open(ordinals_of(open));
   }
@@ -117,7 +125,6 @@ void run_session(const TrainOptions& options, ControlChannel* control) {
   const std::unique_ptr<Strategy> strategy = row.make(input);
   if (place.rank == 0) {
     say(options.notes);
-    say(notes);
   }
   TrainingLoop loop(input, *strategy, devices);
   RunContext context{.input = input,

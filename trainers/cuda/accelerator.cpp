@@ -70,15 +70,7 @@ std::vector<std::int32_t> chosen_ordinals(const TrainOptions& options, const Dev
 const TrainerKind kTrainerKind = {
     .program = "ddpprof-train-cuda", .devices_are_threads = false, .collectives_at_once = 1};
 
-std::vector<std::string> check_libraries() {
-  check_nccl();
-  if (cupti_version() < CUPTI_API_VERSION) {
-    return {"CUPTI is " + std::to_string(cupti_version()) + ", compiled for " +
-            std::to_string(CUPTI_API_VERSION) +
-            "; nothing uses it yet, but look for another one in LD_LIBRARY_PATH"};
-  }
-  return {};
-}
+void check_libraries() { check_nccl(); }
 
 std::vector<at::Device> open_devices(const TrainOptions& options, const DeviceSlice& slice,
                                      const LauncherEnvironment& place) {

@@ -38,7 +38,7 @@ std::string processor_name() {
 const TrainerKind kTrainerKind = {
     .program = "ddpprof-train", .devices_are_threads = true, .collectives_at_once = kGlooThreads};
 
-std::vector<std::string> check_libraries() { return {}; }
+void check_libraries() {}
 
 std::vector<at::Device> open_devices(const TrainOptions& /*options*/, const DeviceSlice& slice,
                                      const LauncherEnvironment& /*place*/) {

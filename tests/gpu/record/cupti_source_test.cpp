@@ -92,7 +92,7 @@ TEST_F(CuptiRecording, HasTheWorkTheCallsAndTheirTimes) {
   ASSERT_NE(wait, trace.calls.end());
   EXPECT_EQ(name_of(trace, wait->name), "cudaStreamSynchronize");
   EXPECT_EQ(std::ranges::count_if(trace.calls, &Call::synchronizes), 1);
-  EXPECT_EQ(trace.calls.size(), 101u) << "all other calls are muted";
+  EXPECT_EQ(trace.calls.size(), 101u) << "nobody hears of other calls";
 }
 
 TEST_F(CuptiRecording, KnowsWhichCallsHoldUpTheHost) {
@@ -173,14 +173,16 @@ TEST_F(CuptiRecording, GivesPartsOfAGraphThePhaseInWhichTheyWereCaptured) {
   cudaGraphExec_t ready = nullptr;
   must(cudaGraphInstantiate(&ready, graph, 0));
 
-  recorder_->start(0);
+  // And replayed in more than one recording.
   for (std::int64_t step = 0; step < 3; ++step) {
+    recorder_->start(static_cast<std::int32_t>(step));
     recorder_->begin_step(step);
     const PhaseScope scope(*recorder_, Phase::optimizer, "replay");
     must(cudaGraphLaunch(ready, stream));
     recorder_->end_step();
+    must(cudaStreamSynchronize(stream));
+    recorder_->stop();
   }
-  must(cudaStreamSynchronize(stream));
   const Trace trace = take();
   ASSERT_EQ(trace.work.size(), 6u);
   for (const Work& work : trace.work) {
@@ -193,6 +195,7 @@ TEST_F(CuptiRecording, GivesPartsOfAGraphThePhaseInWhichTheyWereCaptured) {
   cudaStreamDestroy(stream);
 }
 
+// Each recording takes CUPTI anew: times and correlations have to be right in all of them.
 TEST_F(CuptiRecording, RecordsWhatHappensWhileItIsOnAndNothingElse) {
   constexpr int kRecordings = 50;
   for (int i = 0; i < kRecordings; ++i) {
@@ -200,11 +203,21 @@ TEST_F(CuptiRecording, RecordsWhatHappensWhileItIsOnAndNothingElse) {
     recorder_->start(i);
     recorder_->begin_step(i);
     copy();
+    must(cudaStreamSynchronize(nullptr));
     recorder_->end_step();
     recorder_->stop();
     set();
   }
   const Trace trace = take();
+  const std::int64_t margin_ns = trace.info.device_clock_uncertainty_ns.value_or(0);
+  EXPECT_LT(margin_ns, 100'000);
+  for (std::size_t i = 0; i < std::min(trace.steps.size(), trace.work.size()); ++i) {
+    const Work& work = trace.work[i];
+    const Span step = trace.steps[i].span;
+    EXPECT_TRUE(step.contains(launch_of(trace, work).span.begin_ns)) << "recording " << i;
+    EXPECT_GT(work.span.begin_ns + margin_ns, step.begin_ns) << "recording " << i;
+    EXPECT_LT(work.span.end_ns - margin_ns, step.end_ns) << "recording " << i;
+  }
   EXPECT_EQ(trace.steps.size(), static_cast<std::size_t>(kRecordings));
   ASSERT_EQ(trace.work.size(), static_cast<std::size_t>(kRecordings));
   for (const Work& work : trace.work) {
@@ -241,9 +254,41 @@ TEST_F(CuptiRecording, OutlivesAnExceptionInTheMiddleOfAStep) {
 }
 
 TEST_F(CuptiRecording, IsOneAProcess) {
+  recorder_->start(0);
+  recorder_->begin_step(0);
+  set();
   std::string reason;
   EXPECT_EQ(make_cupti_source(reason), nullptr);
   EXPECT_EQ(reason, "another recorder of this process uses CUPTI");
+  set();
+  recorder_->end_step();
+  EXPECT_EQ(take().calls.size(), 2u) << "the first one goes on";
+}
+
+void leave_while_recording() {
+  std::string reason;
+  auto source = make_cupti_source(reason);
+  if (!source) std::exit(1);
+  const std::array<std::int32_t, 1> ordinals = {0};
+  source->open(ordinals);
+  {
+    Recorder recorder({}, std::move(source));
+    void* memory = nullptr;
+    must(cudaMalloc(&memory, kBytes));
+    recorder.start(0);
+    recorder.begin_step(0);
+    for (int i = 0; i < 1000; ++i) must(cudaMemsetAsync(memory, 0, kBytes, nullptr));
+  }
+  must(cudaDeviceSynchronize());
+  std::exit(7);
+}
+
+// As when something is thrown in a step and nobody catches it: in a process of its own, since the
+// place stays taken.
+TEST(CuptiProcessDeathTest, EndsInOrderWithARecordingUnderWay) {
+  // A fork that knows CUDA is of no use.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(leave_while_recording(), testing::ExitedWithCode(7), "");
 }
 
 void ignore(void* /*data*/, CUpti_CallbackDomain /*domain*/, CUpti_CallbackId /*id*/,
