@@ -29,26 +29,20 @@ std::string_view memory_word(std::uint32_t kind) {
   return kind < kWords.size() ? kWords[kind] : kWords[0];
 }
 
+// Of what CUPTI itself costs. Empty: the driver's doing (loading modules, a full command buffer,
+// …), which it would do without CUPTI as well.
 std::string_view overhead_word(CUpti_ActivityOverheadKind kind) {
   switch (kind) {
-    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:
-      return "driver compiler";
     case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH:
       return "CUPTI buffer flush";
     case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION:
       return "CUPTI instrumentation";
     case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE:
       return "CUPTI resources";
-    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING:
-      return "module loading";
-    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING:
-      return "function loading";
-    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
-      return "full command buffer";
     case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST:
       return "CUPTI buffer request";
     default:
-      return "other";
+      return {};
   }
 }
 
@@ -110,9 +104,9 @@ void append_set(const SetRecord& record, DeviceRecords& records) {
 }
 
 void append_overhead(const OverheadRecord& record, DeviceRecords& records) {
-  if (record.start == 0 || record.end < record.start) return;
-  records.overheads_ns[std::string(overhead_word(record.overheadKind))] +=
-      static_cast<std::int64_t>(record.end - record.start);
+  const std::string_view word = overhead_word(record.overheadKind);
+  if (word.empty() || record.start == 0 || record.end < record.start) return;
+  records.overheads_ns[std::string(word)] += static_cast<std::int64_t>(record.end - record.start);
 }
 
 }  // namespace

@@ -178,8 +178,8 @@ TEST(CuptiRecords, OverheadsAddUpByKind) {
   append_record(as_activity(overhead), records);
   overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING;
   append_record(as_activity(overhead), records);
-  EXPECT_EQ(records.overheads_ns, (std::map<std::string, std::int64_t>{{"CUPTI buffer flush", 60},
-                                                                       {"function loading", 30}}));
+  EXPECT_EQ(records.overheads_ns, (std::map<std::string, std::int64_t>{{"CUPTI buffer flush", 60}}))
+      << "functions are loaded without CUPTI as well";
 }
 
 TEST(CuptiRecords, OtherKindsAddNothing) {
