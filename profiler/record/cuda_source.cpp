@@ -8,9 +8,10 @@
 
 namespace ddpprof {
 
-std::unique_ptr<DeviceSource> make_device_source(RecorderChoice choice, std::string objection) {
+std::unique_ptr<DeviceSource> make_device_source(RecorderChoice choice,
+                                                 const std::string& objection) {
   if (choice == RecorderChoice::events) return make_event_source({});
-  if (!objection.empty()) return make_event_source(std::move(objection));
+  if (!objection.empty()) return make_event_source(objection);
   std::string reason;
   if (auto source = make_cupti_source(reason)) return source;
   return make_event_source(std::move(reason));

@@ -116,7 +116,7 @@ CuptiSession::~CuptiSession() {
 
 // The place first: without it another client's buffers would be taken away silently.
 bool CuptiSession::subscribe(std::string& reason) {
-  std::array<char, 2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> holder{};
+  std::array<char, std::size_t{2} * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> holder{};
   CUpti_SubscriberParams parameters{};
   parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
   parameters.subscriberName = "ddpprof";

@@ -88,6 +88,7 @@ class DeviceSource {
 // The source of this build: one is linked in. Null where host threads are the devices. Call it
 // before anything else of CUDA: CUPTI takes one client a process, and this wants to be the first.
 // `objection`: why CUPTI must not be used, where the caller knows; empty: it may.
-std::unique_ptr<DeviceSource> make_device_source(RecorderChoice choice, std::string objection = {});
+std::unique_ptr<DeviceSource> make_device_source(RecorderChoice choice,
+                                                 const std::string& objection = {});
 
 }  // namespace ddpprof

@@ -4,7 +4,7 @@
 namespace ddpprof {
 
 std::unique_ptr<DeviceSource> make_device_source(RecorderChoice /*choice*/,
-                                                 std::string /*objection*/) {
+                                                 const std::string& /*objection*/) {
   return nullptr;
 }
 
