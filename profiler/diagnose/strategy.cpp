@@ -41,11 +41,12 @@ std::set<std::int64_t> find_counted_steps(const Run& run,
   for (const MeasuredDevice& device : devices) {
     for (const Window& window : device.timeline.windows) ++devices_by_step[window.step];
   }
-  const std::int64_t lossy_count = std::erase_if(
+  const std::size_t lossy_count = std::erase_if(
       devices_by_step,
       [lossy = find_lossy_steps(run)](const auto& entry) { return lossy.contains(entry.first); });
   if (lossy_count > 0) {
-    issues.push_back({"step-lossy", "steps lost records and are left out", lossy_count});
+    issues.push_back({"step-lossy", "steps lost records and are left out",
+                      static_cast<std::int64_t>(lossy_count)});
   }
   std::set<std::int64_t> counted;
   for (const auto& [step, count] : devices_by_step) {
