@@ -209,7 +209,8 @@ TEST_F(CuptiRecording, RecordsWhatHappensWhileItIsOnAndNothingElse) {
     set();
   }
   const Trace trace = take();
-  const std::int64_t margin_ns = trace.info.device_clock_uncertainty_ns.value_or(0);
+  ASSERT_TRUE(trace.info.device_clock_uncertainty_ns);
+  const std::int64_t margin_ns = *trace.info.device_clock_uncertainty_ns;
   EXPECT_LT(margin_ns, 100'000);
   for (std::size_t i = 0; i < std::min(trace.steps.size(), trace.work.size()); ++i) {
     const Work& work = trace.work[i];
