@@ -1,12 +1,12 @@
 #include "profiler/record/clock_prober.h"
 
+#include "profiler/record/cuda_error.h"
 #include "profiler/record/recorder.h"
+#include "profiler/record/thread_names.h"
 
 #include <new>
 
 #include <cuda_runtime_api.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace ddpprof {
 namespace {
@@ -17,15 +17,7 @@ constexpr std::size_t kBytes = 4;
 }  // namespace
 
 bool ClockProber::failed(int code, const char* call) noexcept {
-  if (code == cudaSuccess) return false;
-  if (error_.empty()) {
-    try {
-      error_ = std::string(call) + ": " + cudaGetErrorString(static_cast<cudaError_t>(code));
-    } catch (const std::bad_alloc&) {
-      return true;
-    }
-  }
-  return true;
+  return note_cuda_error(code, call, error_);
 }
 
 void ClockProber::open(std::span<const std::int32_t> ordinals) noexcept {
@@ -50,7 +42,7 @@ void ClockProber::open(std::span<const std::int32_t> ordinals) noexcept {
 void ClockProber::probe(std::int32_t recording, std::vector<ClockProbe>& probes) noexcept {
   int before = 0;
   if (failed(cudaGetDevice(&before), "cudaGetDevice")) return;
-  const auto thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  const auto thread = this_thread_id();
   // False: a call failed.
   const auto watch = [&](std::int32_t ordinal, const auto& act) {
     const std::int64_t begin_ns = now_ns();

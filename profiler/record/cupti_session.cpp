@@ -2,6 +2,7 @@
 
 #include "profiler/record/call_names.h"
 #include "profiler/record/recorder.h"
+#include "profiler/record/thread_names.h"
 
 #include <array>
 #include <cstring>
@@ -11,8 +12,6 @@
 
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace ddpprof {
 namespace {
@@ -35,7 +34,7 @@ std::uint64_t monotonic_time() { return static_cast<std::uint64_t>(now_ns()); }
 
 // A system call once a thread.
 std::uint32_t this_thread() {
-  static thread_local const auto kId = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  static thread_local const std::uint32_t kId = this_thread_id();
   return kId;
 }
 

@@ -16,9 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 namespace ddpprof {
 namespace {
 
@@ -31,8 +28,6 @@ struct OpenPhases {
   std::array<Phase, kMaxDepth> phases;
 };
 constinit thread_local OpenPhases open_phases = {};
-
-std::uint32_t this_thread() noexcept { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
 
 // The process-wide phase is the training loop's thread's. Not a member: graphs may be captured, and
 // CUPTI tell of it, when a source is gone.
@@ -145,7 +140,7 @@ class CuptiSource : public DeviceSource {
     try {
       const std::lock_guard lock(mutex_);
       launches_[index] = {
-          .device = device, .thread = this_thread(), .begin_ns = now_ns(), .end_ns = 0};
+          .device = device, .thread = this_thread_id(), .begin_ns = now_ns(), .end_ns = 0};
     } catch (const std::bad_alloc&) {
       return;  // lost, and counted as such
     }

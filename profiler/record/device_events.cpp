@@ -1,5 +1,6 @@
 #include "profiler/record/device_events.h"
 
+#include "profiler/record/cuda_error.h"
 #include "profiler/record/recorder.h"
 
 #include <algorithm>
@@ -43,15 +44,7 @@ DeviceEvents::~DeviceEvents() {
 }
 
 bool DeviceEvents::failed(int code, const char* call) noexcept {
-  if (code == cudaSuccess) return false;
-  if (error_.empty()) {
-    try {
-      error_ = std::string(call) + ": " + cudaGetErrorString(static_cast<cudaError_t>(code));
-    } catch (const std::bad_alloc&) {
-      return true;
-    }
-  }
-  return true;
+  return note_cuda_error(code, call, error_);
 }
 
 void DeviceEvents::reserve(std::size_t count) noexcept {

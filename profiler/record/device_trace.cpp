@@ -78,14 +78,19 @@ class ThreadFinder {
 
 using ProbesByCall = std::unordered_map<std::int64_t, const ClockProbe*>;  // by correlation
 
+// All probes are made by one thread, one after the other.
 ProbesByCall find_probe_calls(const DeviceRecording& recording) {
+  std::vector<const ClockProbe*> probes;
+  for (const ClockProbe& probe : recording.probes) probes.push_back(&probe);
+  const auto begin_of = [](const ClockProbe* probe) { return probe->host.begin_ns; };
+  std::ranges::sort(probes, {}, begin_of);
   ProbesByCall found;
   for (const DeviceCall& call : recording.records.calls) {
-    for (const ClockProbe& probe : recording.probes) {
-      if (probe.thread == call.thread && probe.host.begin_ns <= call.span.begin_ns &&
-          call.span.end_ns <= probe.host.end_ns) {
-        found[call.correlation] = &probe;
-      }
+    const auto after = std::ranges::upper_bound(probes, call.span.begin_ns, {}, begin_of);
+    if (after == probes.begin()) continue;
+    const ClockProbe& probe = **std::prev(after);
+    if (probe.thread == call.thread && call.span.end_ns <= probe.host.end_ns) {
+      found[call.correlation] = &probe;
     }
   }
   return found;
@@ -189,15 +194,13 @@ class LossMarker {
   std::int64_t marked_count_ = 0;
 };
 
-}  // namespace
-
-std::optional<std::int64_t> find_clock_uncertainty(const DeviceRecording& recording) {
+std::optional<std::int64_t> find_clock_uncertainty(const DeviceRecording& recording,
+                                                   const ProbesByCall& probe_calls) {
   struct Bounds {
     std::int64_t least = std::numeric_limits<std::int64_t>::min();
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
   };
   std::map<std::pair<std::int32_t, std::int32_t>, Bounds> bounds;  // by recording and ordinal
-  const ProbesByCall probe_calls = find_probe_calls(recording);
   for (const DeviceOperation& one : recording.records.operations) {
     const auto found = probe_calls.find(one.correlation);
     if (found == probe_calls.end() || found->second->ordinal != one.ordinal) continue;
@@ -214,12 +217,18 @@ std::optional<std::int64_t> find_clock_uncertainty(const DeviceRecording& record
   return largest;
 }
 
+}  // namespace
+
+std::optional<std::int64_t> find_clock_uncertainty(const DeviceRecording& recording) {
+  return find_clock_uncertainty(recording, find_probe_calls(recording));
+}
+
 void append_recording(DeviceRecording recording, Trace& trace) {
   LossMarker(recording, trace).mark();
-  if (const auto uncertainty_ns = find_clock_uncertainty(recording)) {
+  const ProbesByCall probe_calls = find_probe_calls(recording);
+  if (const auto uncertainty_ns = find_clock_uncertainty(recording, probe_calls)) {
     trace.info.device_clock_uncertainty_ns = uncertainty_ns;
   }
-  const ProbesByCall probe_calls = find_probe_calls(recording);
   DeviceRecords& records = recording.records;
 
   NameTable table(trace.names);

@@ -3,13 +3,12 @@
 #include "profiler/record/clocks.h"
 #include "profiler/record/live_recorders.h"
 #include "profiler/record/recorder_log.h"
+#include "profiler/record/thread_names.h"
 
 #include <algorithm>
 #include <new>
 
 #include <fmt/core.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace ddpprof {
 namespace {
@@ -48,8 +47,6 @@ struct ThreadExit {
     this_thread.recorder = 0;
   }
 };
-
-std::int64_t this_thread_id() noexcept { return syscall(SYS_gettid); }
 
 std::optional<std::int32_t> replica_of_this_thread(std::uint64_t recorder) noexcept {
   const ThreadState& state = this_thread;

@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace ddpprof {
@@ -16,6 +17,8 @@ std::string read_name(std::uint32_t system_id) {
 }
 
 }  // namespace
+
+std::uint32_t this_thread_id() noexcept { return static_cast<std::uint32_t>(syscall(SYS_gettid)); }
 
 std::string name_of_thread(std::uint32_t system_id) {
   std::string name = read_name(system_id);
