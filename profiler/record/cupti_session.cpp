@@ -215,7 +215,7 @@ void CuptiSession::stop() noexcept {
   }
   dropped_count_ += CallLog::instance().take_dropped_count();
   buffers_.wait_until_consumed();
-  if (!let_go()) return;
+  if (knows_graphs() || !let_go()) return;
   buffers_.wait_until_consumed();  // what it handed back
   try {
     std::string reason;
@@ -250,6 +250,12 @@ Losses CuptiSession::take_losses() noexcept {
   losses.count = dropped_count_.exchange(0);
   buffers_.move_periods(losses);
   return losses;
+}
+
+// CUPTI numbers the parts of graphs anew when it is taken again, those it was told of before, too.
+bool CuptiSession::knows_graphs() noexcept {
+  const std::lock_guard lock(nodes_mutex_);
+  return !captured_phases_.empty();
 }
 
 std::unordered_map<std::uint64_t, Phase> CuptiSession::captured_phases() {

@@ -44,7 +44,7 @@ class CuptiSession {
   // False: nothing is recorded; see error().
   bool start() noexcept;
   // The devices must be idle, so that all records are finished. Returns when all are read, and with
-  // nothing of CUPTI left on the way of a call but its place.
+  // nothing of CUPTI left on the way of a call but its place; unless a CUDA graph was captured.
   void stop() noexcept;
 
   // What was recorded since the last call.
@@ -60,6 +60,7 @@ class CuptiSession {
   bool take_place(std::string& reason);
   bool subscribe(std::string& reason);
   bool let_go() noexcept;
+  bool knows_graphs() noexcept;
   void find_calls();
   bool failed(CUptiResult result, const char* call) noexcept;
   bool set_kinds(bool on) noexcept;

@@ -187,7 +187,8 @@ TEST_F(CuptiRecording, GivesPartsOfAGraphThePhaseInWhichTheyWereCaptured) {
   ASSERT_EQ(trace.work.size(), 6u);
   for (const Work& work : trace.work) {
     const bool is_copy = name_of(trace, work.name).starts_with("Memcpy");
-    EXPECT_EQ(work.captured_phase, is_copy ? Phase::backward : Phase::forward);
+    EXPECT_EQ(work.captured_phase, is_copy ? Phase::backward : Phase::forward)
+        << name_of(trace, work.name);
     EXPECT_EQ(name_of(trace, launch_of(trace, work).name), "cudaGraphLaunch");
   }
   cudaGraphExecDestroy(ready);
