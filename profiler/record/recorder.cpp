@@ -131,6 +131,8 @@ bool Recorder::hears_scopes() const noexcept {
   return (log_->state.load(std::memory_order_relaxed) & (Log::kOn | Log::kAnnotates)) != 0;
 }
 
+bool Recorder::sees_work() const noexcept { return log_->source && log_->source->sees_work(); }
+
 void Recorder::start(std::int32_t visit) noexcept {
   if (is_on()) return;
   log_->threads.reserve(kThreadsAhead);
@@ -237,7 +239,7 @@ void Recorder::count(Counter counter, std::int64_t n) noexcept {
 
 CollectiveHandle Recorder::begin_collective(const CollectiveStart& start) noexcept {
   if (!is_on()) return {};
-  if (start.needs_work && !(log_->source && log_->source->sees_work())) return {};
+  if (start.needs_work && !sees_work()) return {};
   const CollectiveHandle handle = log_->collectives.begin(start);
   if (handle.index == CollectiveHandle{}.index) {
     log_->drop();

@@ -77,6 +77,9 @@ class Recorder {
   bool is_on() const noexcept;
   // Whether anybody hears of scopes: while on, and always with a source that annotates.
   bool hears_scopes() const noexcept;
+  // Whether a device source sees the work that carries collectives: then end_collective() has no
+  // use for a stream.
+  bool sees_work() const noexcept;
 
   // Threads: the training loop's. It becomes the main thread when none has entered as such.
   // Steps of one visit leave no gap: a step whose index follows that of the step before begins

@@ -139,7 +139,7 @@ Trace Recorder::take(TraceInfo info) {
 
   trace.collectives = drain_collectives(log_->collectives, log_->source.get(), trace);
   // A source that sees the work has seen when it started, too.
-  if (log_->options.service_threads > 0 && !(log_->source && log_->source->sees_work()))
+  if (log_->options.service_threads > 0 && !sees_work())
     find_starts(trace.collectives, log_->options.service_threads);
   for (Collective& collective : trace.collectives) {
     collective.communicator = names.intern(log_->collectives.communicator(collective.communicator));

@@ -22,6 +22,7 @@
 namespace c10d {
 class Backend;
 class Store;
+class Work;
 }  // namespace c10d
 
 namespace ddpprof {
@@ -55,8 +56,9 @@ Batch move_batch(Batch batch, at::Device device);
 // Returns when all work queued on the device is done.
 void synchronize(at::Device device);
 
-// The cudaStream_t the calling thread launches on; null where devices are threads.
-void* current_stream(at::Device device);
+// A cudaStream_t that waits for what `work` queued and on which nothing else is; the calling thread
+// does not wait. Null where devices are threads. For one device a process.
+void* stream_behind(c10d::Work& work, at::Device device);
 
 // Switches of PyTorch that are the process's own.
 void apply_switches(const TrainOptions& options);

