@@ -17,6 +17,7 @@ struct Regime {
   int recorded_steps;
   Activity activity;
   DelayBounds bounds;
+  MoveBounds moves;
   Arguments arguments;
 };
 
@@ -27,6 +28,7 @@ Regime host_ahead() {
           .recorded_steps = 150,
           .activity = Activity::compute,
           .bounds = {.share = 0.005, .at_least_ns = 5'000, .least_pairs = 45},
+          .moves = {.same_phase_ns = 20'000, .elsewhere_ns = 20'000},
           .arguments = {"--layers", "4"}};
 }
 
@@ -38,6 +40,7 @@ Regime launch_bound() {
           .recorded_steps = 90,
           .activity = Activity::stall,
           .bounds = {.share = 0.01, .at_least_ns = 50'000, .least_pairs = 27},
+          .moves = {.same_phase_ns = 50'000, .elsewhere_ns = 50'000},
           .arguments = {"--layers", "2", "--batch", "8", "--vocab", "2000"}};
 }
 
@@ -57,6 +60,7 @@ Arguments arguments_of(const Plant& plant, const Regime& regime) {
   return plant.strategy == "dp" ? arguments + Arguments{"--no-cudnn-attention"} : arguments;
 }
 
+// Of one GPU no other cell moves; of several, what one waits for another does.
 // dp's delays are all on its first GPU: the training loop's and the first replica's.
 void expect_comes_back(const Plant& plant, const Regime& regime) {
   if (plant.strategy != "single" && gpus_count() < 2) GTEST_SKIP() << "takes two GPUs";
@@ -74,6 +78,9 @@ void expect_comes_back(const Plant& plant, const Regime& regime) {
     if (regime.activity != Activity::stall) {
       expect_delay_in(tabulate(trace, 0), {plant.in(), regime.activity}, regime.bounds);
     }
+  }
+  if (plant.strategy == "single") {
+    expect_moves_only(tabulate(traces.front(), 0), Cell{plant.in(), regime.activity}, regime.moves);
   }
   // A rank that is asleep while its GPU waits for the other one does not stall.
   if (regime.activity == Activity::stall) {
