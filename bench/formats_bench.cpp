@@ -2,6 +2,7 @@
 #include "bench/training_trace.h"
 #include "profiler/formats/gzip.h"
 #include "profiler/formats/native.h"
+#include "profiler/formats/nsys_sqlite.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -61,12 +62,23 @@ void read_trace(benchmark::State& state) {
   count_bytes(state, text.size());
 }
 
+void export_nsys_sqlite(benchmark::State& state) {
+  const std::vector<Trace> traces = {make_training_trace(state.range(0))};
+  std::size_t bytes = 0;
+  for (auto _ : state) {
+    const std::string content = write_nsys_sqlite(traces);
+    bytes = content.size();
+  }
+  count_bytes(state, bytes);
+}
+
 // More events than caches hold; times of larger traces are proportional.
 constexpr std::int64_t kFew = 1'000, kMany = 1'000'000;
 BENCHMARK(write_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(compress_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(decompress_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(read_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
+BENCHMARK(export_nsys_sqlite)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace ddpprof

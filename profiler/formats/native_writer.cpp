@@ -2,6 +2,7 @@
 #include "profiler/formats/native.h"
 #include "profiler/formats/native_head.h"
 #include "profiler/formats/rows.h"
+#include "profiler/formats/work_kind.h"
 
 #include <algorithm>
 #include <set>
@@ -37,9 +38,14 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
 }
 
 std::string_view work_category(const Work& work, std::string_view name) {
-  if (work.activity == Activity::compute) return "kernel";
-  if (name.starts_with("Memset")) return "gpu_memset";
-  if (work.activity == Activity::copy || name.starts_with("Memcpy")) return "gpu_memcpy";
+  switch (kind_of(work, name)) {
+    case WorkKind::copy:
+      return "gpu_memcpy";
+    case WorkKind::set:
+      return "gpu_memset";
+    case WorkKind::kernel:
+      break;
+  }
   return "kernel";
 }
 

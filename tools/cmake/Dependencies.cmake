@@ -15,6 +15,7 @@ ddpprof_need(simdjson libsimdjson-dev)
 ddpprof_need(nlohmann_json nlohmann-json3-dev)
 ddpprof_need(CLI11 libcli11-dev)
 ddpprof_need(ZLIB zlib1g-dev)
+ddpprof_need(SQLite3 libsqlite3-dev)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 ddpprof_need(Threads libc6-dev)
 
