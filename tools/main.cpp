@@ -3,6 +3,7 @@
 #include "ddpprof_version.h"
 #include "profiler/trace/error.h"
 #include "tools/commands/compare.h"
+#include "tools/commands/export.h"
 #include "tools/commands/info.h"
 #include "tools/commands/list.h"
 #include "tools/nearest.h"
@@ -37,7 +38,8 @@ constexpr const char* kFooter =
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 wrong usage.";
 
-const CommandRow* const kCommands[] = {&kCompareCommand, &kInfoCommand, &kListCommand};
+const CommandRow* const kCommands[] = {&kCompareCommand, &kExportCommand, &kInfoCommand,
+                                       &kListCommand};
 
 Surroundings look_around(int argc, char** argv) {
   Surroundings around;

@@ -1,0 +1,218 @@
+#include "tools/commands/export.h"
+
+#include "profiler/formats/file.h"
+#include "profiler/formats/native.h"
+#include "profiler/formats/nsys_sqlite.h"
+#include "profiler/trace/error.h"
+#include "tools/info/describe.h"
+#include "tools/nearest.h"
+#include "tools/print.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ddpprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExportOptions {
+  std::vector<std::string> inputs;
+  std::string target, out;
+  std::vector<std::string> strategies;
+  std::vector<std::int32_t> ranks;
+  bool force = false;
+};
+
+struct Target {
+  const char* name;
+  // Returns what was written, a path a line.
+  std::string (*write)(const std::vector<Trace>& traces, const fs::path& out, bool force);
+};
+
+void refuse_to_overwrite(const fs::path& out, bool force) {
+  if (!force && fs::exists(out)) {
+    throw Error(out.string(), "exists", "--force overwrites it");
+  }
+}
+
+std::string written(const fs::path& path) {
+  return fmt::format("{}, {:.1f} MB\n", path.string(),
+                     static_cast<double>(fs::file_size(path)) / 1e6);
+}
+
+// One trace is the file itself, several are a folder: viewers and HTA take a file a rank.
+std::string write_chrome(const std::vector<Trace>& traces, const fs::path& out, bool force) {
+  if (traces.size() == 1) {
+    refuse_to_overwrite(out, force);
+    write_file(out, write_native(traces.front()));
+    return written(out);
+  }
+  if (fs::exists(out) && !fs::is_directory(out)) {
+    throw Error(out.string(), "is a file, and several traces are a folder",
+                "name a folder, or one trace by --strategy and --ranks");
+  }
+  std::string text;
+  for (const bool is_trial : {true, false}) {
+    for (const Trace& trace : traces) {
+      const fs::path path =
+          out / fmt::format("{}_rank{}.json.gz", trace.info.strategy, trace.info.rank);
+      if (is_trial) {
+        refuse_to_overwrite(path, force);
+        continue;
+      }
+      fs::create_directories(out);
+      write_file(path, write_native(trace));
+      text += written(path);
+    }
+  }
+  return text;
+}
+
+// `nsys stats X.nsys-rep` silently takes an X.sqlite that lies beside it.
+std::string write_sqlite(const std::vector<Trace>& traces, const fs::path& out, bool force) {
+  const fs::path report = fs::path(out).replace_extension(".nsys-rep");
+  if (fs::exists(report)) {
+    throw Error(out.string(), "has the name of " + report.string() + ", a report of Nsight Systems",
+                "nsys would take this file for an export of it: choose another name");
+  }
+  refuse_to_overwrite(out, force);
+  write_file(out, write_nsys_sqlite(traces));
+  return written(out) +
+         fmt::format("see: nsys stats --report nvtx_pushpop_sum,cuda_gpu_kern_sum {}\n",
+                     out.string());
+}
+
+constexpr std::array kTargets = {Target{"chrome", write_chrome},
+                                 Target{"nsys-sqlite", write_sqlite}};
+
+const Target& find_target(const std::string& name) {
+  const auto* const found = std::ranges::find(kTargets, name, &Target::name);
+  if (found != kTargets.end()) return *found;
+  std::vector<std::string> known;
+  for (const Target& target : kTargets) known.emplace_back(target.name);
+  const std::string near = nearest(name, known);
+  throw UsageError("--to " + name, "unknown format",
+                   near.empty() ? fmt::format("known are {}", fmt::join(known, ", "))
+                                : fmt::format("did you mean {}?", near));
+}
+
+std::vector<fs::path> files_of(const fs::path& input) {
+  if (!fs::exists(input)) throw Error(input.string(), "there is no such file or folder");
+  if (!fs::is_directory(input)) return {input};
+  const fs::path run = input / "run.json";
+  if (!fs::exists(run)) {
+    throw Error(input.string(), "holds no whole run: there is no run.json in it",
+                "name a folder that ddpprof compare made, or a trace");
+  }
+  std::vector<fs::path> files;
+  for (const auto& strategy : read_run_facts(read_file(run), run.string(), "", "").strategies) {
+    for (const std::string& trace : strategy.traces) files.push_back(input / trace);
+  }
+  return files;
+}
+
+auto key_of(const Trace& trace) {
+  // In the order people compare: one device first.
+  constexpr std::array<std::string_view, 3> kOrder = {"single", "dp", "ddp"};
+  return std::tuple(std::ranges::find(kOrder, trace.info.strategy) - kOrder.begin(),
+                    trace.info.strategy, trace.info.rank);
+}
+
+template <typename T, typename Get>
+void keep(std::vector<Trace>& traces, const std::vector<T>& wanted, const std::string& flag,
+          const Get& get) {
+  if (wanted.empty()) return;
+  std::vector<T> known;
+  for (const Trace& trace : traces) known.push_back(get(trace));
+  for (const T& one : wanted) {
+    if (std::ranges::find(known, one) != known.end()) continue;
+    std::ranges::sort(known);
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    throw UsageError(fmt::format("{} {}", flag, one), "is not in what was named",
+                     fmt::format("there are {}", fmt::join(known, ", ")));
+  }
+  std::erase_if(traces, [&](const Trace& trace) {
+    return std::ranges::find(wanted, get(trace)) == wanted.end();
+  });
+}
+
+std::vector<Trace> read_traces(const ExportOptions& options) {
+  std::vector<Trace> traces;
+  for (const std::string& input : options.inputs) {
+    for (const fs::path& file : files_of(input)) {
+      traces.push_back(read_native(read_file(file), file.string()));
+    }
+  }
+  std::ranges::stable_sort(traces, {}, key_of);
+  const auto twice = std::ranges::adjacent_find(traces, {}, key_of);
+  if (twice != traces.end()) {
+    throw Error(fmt::format("{} rank {}", twice->info.strategy, twice->info.rank), "is there twice",
+                "name the traces of one run");
+  }
+  keep(traces, options.strategies, "--strategy", [](const Trace& t) { return t.info.strategy; });
+  keep(traces, options.ranks, "--ranks", [](const Trace& t) { return t.info.rank; });
+  if (traces.empty()) {
+    throw UsageError("--strategy, --ranks", "no trace is of both", "drop one of the two");
+  }
+  return traces;
+}
+
+int run_export(const ExportOptions& options) {
+  const Target& target = find_target(options.target);
+  const std::vector<Trace> traces = read_traces(options);
+  print_result(target.write(traces, options.out, options.force));
+  return 0;
+}
+
+void add_export_flags(CLI::App& command, Action& action) {
+  auto options = std::make_shared<ExportOptions>();
+  command.add_option("what", options->inputs, "The folder of a run, or traces")
+      ->required()
+      ->type_name("RUN|FILE");
+  command.add_option("--to", options->target, "chrome or nsys-sqlite")
+      ->required()
+      ->type_name("FORMAT");
+  command
+      .add_option("--out", options->out, "Where to write; a folder where chrome has several traces")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--strategy", options->strategies, "Only these: single, dp, ddp (default all)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command.add_option("--ranks", options->ranks, "Only these (default all)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command.add_flag("--force", options->force, "Overwrite what is there");
+  command.footer(
+      "Examples:\n"
+      "  ddpprof export ddpprof-runs/20260131-123456-bert-base --to nsys-sqlite --out run.sqlite\n"
+      "  ddpprof export RUN --strategy ddp --to chrome --out ddp-traces");
+  command.callback([&action, options] {
+    action = [options](const Surroundings&) { return run_export(*options); };
+  });
+}
+
+}  // namespace
+
+const CommandRow kExportCommand = {
+    "export", "Write a run or traces for other tools",
+    "Writes recordings in the formats of other tools:\n"
+    "  chrome       JSON a rank, for Perfetto, chrome://tracing and HTA: "
+    "<strategy>_rank<r>.json.gz\n"
+    "               in a folder, or the file itself where it is one trace\n"
+    "  nsys-sqlite  one file with all ranks, in the schema of nsys export, for nsys stats and\n"
+    "               nsys analyze (the window of Nsight Systems opens no such files)",
+    add_export_flags};
+
+}  // namespace ddpprof
