@@ -3,6 +3,7 @@
 #include "profiler/formats/gzip.h"
 #include "profiler/formats/native.h"
 #include "profiler/formats/nsys_sqlite.h"
+#include "profiler/formats/perfetto.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -72,12 +73,23 @@ void export_nsys_sqlite(benchmark::State& state) {
   count_bytes(state, bytes);
 }
 
+void export_perfetto(benchmark::State& state) {
+  const std::vector<Trace> traces = {make_training_trace(state.range(0))};
+  std::size_t bytes = 0;
+  for (auto _ : state) {
+    const std::string content = write_perfetto(traces);
+    bytes = content.size();
+  }
+  count_bytes(state, bytes);
+}
+
 // More events than caches hold; times of larger traces are proportional.
 constexpr std::int64_t kFew = 1'000, kMany = 1'000'000;
 BENCHMARK(write_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(compress_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(decompress_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(read_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
+BENCHMARK(export_perfetto)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(export_nsys_sqlite)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 
 }  // namespace

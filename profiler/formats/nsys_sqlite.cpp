@@ -1,5 +1,6 @@
 #include "profiler/formats/nsys_sqlite.h"
 
+#include "profiler/formats/common_clock.h"
 #include "profiler/formats/nsys_tables.h"
 #include "profiler/formats/work_kind.h"
 
@@ -7,7 +8,6 @@
 #include <array>
 #include <cstdlib>
 #include <ctime>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -109,58 +109,6 @@ SqlValue known(std::int64_t correlation) {
   return correlation == 0 ? SqlValue() : SqlValue(correlation);
 }
 
-// Wraps round instead of overflowing: a damaged trace may hold any time.
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
-// Of all traces on the clock of the first.
-class Clocks {
- public:
-  explicit Clocks(std::span<const Trace> traces) {
-    for (const Trace& trace : traces) {
-      const TraceInfo& first = traces.front().info;
-      const bool is_shared = !first.boot_id.empty() && trace.info.boot_id == first.boot_id;
-      shifts_.push_back(is_shared ? 0 : difference(to_real(trace.info), to_real(first)));
-      widen(trace, shifts_.back());
-    }
-    if (begin_ns_ > end_ns_) begin_ns_ = end_ns_ = 0;
-    if (!traces.empty()) epoch_ns_ = sum(begin_ns_, to_real(traces.front().info));
-  }
-
-  std::int64_t shift(std::size_t trace) const { return difference(shifts_[trace], begin_ns_); }
-  std::int64_t length_ns() const { return difference(end_ns_, begin_ns_); }
-  std::int64_t epoch_ns() const { return epoch_ns_; }
-
- private:
-  static std::int64_t to_real(const TraceInfo& info) {
-    return difference(info.clock_begin.real_ns, info.clock_begin.monotonic_ns);
-  }
-
-  void widen(const Trace& trace, std::int64_t shift) {
-    const auto take = [&](const auto& records) {
-      for (const auto& record : records) {
-        begin_ns_ = std::min(begin_ns_, sum(record.span.begin_ns, shift));
-        end_ns_ = std::max(end_ns_, sum(record.span.end_ns, shift));
-      }
-    };
-    take(trace.steps);
-    take(trace.scopes);
-    take(trace.calls);
-    take(trace.work);
-    take(trace.device_phases);
-    take(trace.collectives);
-  }
-
-  std::vector<std::int64_t> shifts_;
-  std::int64_t begin_ns_ = std::numeric_limits<std::int64_t>::max();
-  std::int64_t end_ns_ = std::numeric_limits<std::int64_t>::min();
-  std::int64_t epoch_ns_ = 0;
-};
-
 // StringIds.
 class Strings {
  public:
@@ -227,7 +175,7 @@ class ProcessWriter {
  private:
   std::int64_t global_process() const { return process_ << kPlace; }
   std::int64_t global_thread(std::uint32_t thread) const { return global_process() + thread + 1; }
-  std::int64_t at(std::int64_t time_ns) const { return sum(time_ns, shift_ns_); }
+  std::int64_t at(std::int64_t time_ns) const { return wrapping_sum(time_ns, shift_ns_); }
   std::int64_t number_of(std::int32_t device) const {
     const auto position = static_cast<std::size_t>(device);
     return position < devices_.size() ? devices_[position] : device;
@@ -426,11 +374,11 @@ class ProcessWriter {
   std::map<std::uint32_t, std::array<std::int64_t, 3>> kernel_names_;
 };
 
-void write_session(NsysTables& tables, const Clocks& clocks) {
-  const std::string utc = utc_text(clocks.epoch_ns());
+void write_session(NsysTables& tables, const CommonClock& clock) {
+  const std::string utc = utc_text(clock.epoch_ns());
   tables.into("TARGET_INFO_SESSION_START_TIME")
-      .row({clocks.epoch_ns(), std::string_view(utc), std::string_view(utc)});
-  tables.into("ANALYSIS_DETAILS").row({0, clocks.length_ns(), 0, clocks.length_ns()});
+      .row({clock.epoch_ns(), std::string_view(utc), std::string_view(utc)});
+  tables.into("ANALYSIS_DETAILS").row({0, clock.length_ns(), 0, clock.length_ns()});
   SqlInsert& facts = tables.into("META_DATA_EXPORT");
   facts.row({"EXPORT_PRODUCT_NAME", "ddpprof"});
   facts.row({"EXPORT_SCHEMA_VERSION", kNsysSchemaVersion});
@@ -461,12 +409,12 @@ std::string write_nsys_sqlite(std::span<const Trace> traces) {
   SqliteDatabase database;
   NsysTables tables(database);
   Strings strings(tables);
-  const Clocks clocks(traces);
+  const CommonClock clock(traces);
   const auto numbers = number_devices(traces);
-  write_session(tables, clocks);
+  write_session(tables, clock);
   write_gpus(tables, traces, numbers);
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    ProcessWriter(tables, strings, traces[i], static_cast<std::int64_t>(i) + 1, clocks.shift(i),
+    ProcessWriter(tables, strings, traces[i], static_cast<std::int64_t>(i) + 1, clock.shift(i),
                   numbers[i])
         .write_all();
   }

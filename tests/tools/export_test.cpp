@@ -107,6 +107,16 @@ TEST_F(Export, ToChromeIsTheFileOfOneTrace) {
   EXPECT_EQ(trace.info.rank, 1);
 }
 
+TEST_F(Export, ToPerfettoIsOneFilePackedByItsName) {
+  const Outcome outcome = export_it({run(), "--to", "perfetto", "--out", out("a.pftrace.gz")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string content = read_file(out("a.pftrace.gz"));
+  for (const char* process : {"single rank 0", "ddp rank 0", "ddp rank 1"}) {
+    EXPECT_TRUE(has(content, process)) << process;
+  }
+  EXPECT_LT(fs::file_size(out("a.pftrace.gz")), content.size());
+}
+
 TEST_F(Export, OverwritesOnlyWhenForced) {
   write_file(out("a.sqlite"), "mine");
   const std::vector<std::string> arguments = {run(), "--to", "nsys-sqlite", "--out",
@@ -138,7 +148,7 @@ TEST_F(Export, RefusesWithAHint) {
   };
   const std::vector<Refusal> refusals = {
       {{trace, "--to", "chrom"}, 2, "did you mean chrome?"},
-      {{trace, "--to", "xml"}, 2, "known are chrome, nsys-sqlite"},
+      {{trace, "--to", "xml"}, 2, "known are chrome, perfetto, nsys-sqlite"},
       {{run(), "--to", "chrome", "--strategy", "dp"}, 2, "there are ddp, single"},
       {{run(), "--to", "chrome", "--ranks", "7"}, 2, "there are 0, 1"},
       {{run(), "--to", "chrome", "--strategy", "single", "--ranks", "1"}, 2, "there are 0"},

@@ -3,6 +3,7 @@
 #include "profiler/formats/file.h"
 #include "profiler/formats/native.h"
 #include "profiler/formats/nsys_sqlite.h"
+#include "profiler/formats/perfetto.h"
 #include "profiler/trace/error.h"
 #include "tools/info/describe.h"
 #include "tools/nearest.h"
@@ -78,6 +79,12 @@ std::string write_chrome(const std::vector<Trace>& traces, const fs::path& out, 
   return text;
 }
 
+std::string write_merged(const std::vector<Trace>& traces, const fs::path& out, bool force) {
+  refuse_to_overwrite(out, force);
+  write_file(out, write_perfetto(traces));
+  return written(out) + "see: https://ui.perfetto.dev, \"Open trace file\"\n";
+}
+
 // `nsys stats X.nsys-rep` silently takes an X.sqlite that lies beside it.
 std::string write_sqlite(const std::vector<Trace>& traces, const fs::path& out, bool force) {
   const fs::path report = fs::path(out).replace_extension(".nsys-rep");
@@ -92,7 +99,7 @@ std::string write_sqlite(const std::vector<Trace>& traces, const fs::path& out, 
                      out.string());
 }
 
-constexpr std::array kTargets = {Target{"chrome", write_chrome},
+constexpr std::array kTargets = {Target{"chrome", write_chrome}, Target{"perfetto", write_merged},
                                  Target{"nsys-sqlite", write_sqlite}};
 
 const Target& find_target(const std::string& name) {
@@ -179,7 +186,7 @@ void add_export_flags(CLI::App& command, Action& action) {
   command.add_option("what", options->inputs, "The folder of a run, or traces")
       ->required()
       ->type_name("RUN|FILE");
-  command.add_option("--to", options->target, "chrome or nsys-sqlite")
+  command.add_option("--to", options->target, "chrome, perfetto or nsys-sqlite")
       ->required()
       ->type_name("FORMAT");
   command
@@ -211,6 +218,10 @@ const CommandRow kExportCommand = {
     "  chrome       JSON a rank, for Perfetto, chrome://tracing and HTA: "
     "<strategy>_rank<r>.json.gz\n"
     "               in a folder, or the file itself where it is one trace\n"
+    "  perfetto     one file with all ranks on one clock, with arrows from launches to kernels "
+    "and\n"
+    "               along collectives, and counters, for ui.perfetto.dev (packed if FILE ends in "
+    ".gz)\n"
     "  nsys-sqlite  one file with all ranks, in the schema of nsys export, for nsys stats and\n"
     "               nsys analyze (the window of Nsight Systems opens no such files)",
     add_export_flags};

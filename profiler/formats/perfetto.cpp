@@ -1,0 +1,387 @@
+#include "profiler/formats/perfetto.h"
+
+#include "profiler/formats/common_clock.h"
+#include "profiler/formats/perfetto_packets.h"
+#include "profiler/formats/rows.h"
+#include "profiler/formats/work_kind.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+namespace ddpprof {
+namespace {
+
+// Flow ids of collectives; those of launches have the bit clear.
+constexpr std::uint64_t kAcrossRanks = std::uint64_t{1} << 63;
+
+// FNV-1a, 64 bits. Source: Fowler, Noll, Vo; draft-eastlake-fnv.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
+  return hash;
+}
+
+// A record on its way to a track. `index` is its position among its kind.
+enum class Kind : std::uint8_t { step, scope, call, work, device_phase, collective };
+struct Slice {
+  Span span;
+  Kind kind = Kind::step;
+  std::uint32_t index = 0;
+};
+
+// Where a packet goes in time: packets of one track in the order in which they are added.
+struct Point {
+  std::int64_t time_ns = 0;
+  TrackId track = 0;
+  enum class What : std::uint8_t { begin, end, count } what = What::begin;
+  Slice slice;
+  std::int64_t value = 0;
+  std::size_t trace = 0;
+};
+
+// Outer before inner.
+bool comes_first(const Slice& a, const Slice& b) {
+  return std::tuple(a.span.begin_ns, -a.span.length_ns()) <
+         std::tuple(b.span.begin_ns, -b.span.length_ns());
+}
+
+// The lowest lane in which a slice nests with those before it. Shape: `slices` sorted by
+// comes_first.
+std::vector<std::vector<Slice>> nest(const std::vector<Slice>& slices) {
+  struct Lane {
+    std::vector<Slice> slices;
+    std::vector<std::int64_t> open_ends;
+    bool takes(Span span) {
+      while (!open_ends.empty() && open_ends.back() <= span.begin_ns) open_ends.pop_back();
+      return open_ends.empty() || span.end_ns <= open_ends.back();
+    }
+  };
+  std::vector<Lane> lanes;
+  for (const Slice& slice : slices) {
+    auto lane = std::ranges::find_if(lanes, [&](Lane& one) { return one.takes(slice.span); });
+    if (lane == lanes.end()) lane = lanes.emplace(lanes.end());
+    lane->slices.push_back(slice);
+    if (!slice.span.empty()) lane->open_ends.push_back(slice.span.end_ns);
+  }
+  std::vector<std::vector<Slice>> result;
+  for (Lane& lane : lanes) result.push_back(std::move(lane.slices));
+  return result;
+}
+
+// The lowest lane that is free: work of a stream does not nest, even where one piece outlasts
+// another.
+std::vector<std::vector<Slice>> separate(const std::vector<Slice>& slices) {
+  std::vector<Span> spans;
+  for (const Slice& slice : slices) spans.push_back(slice.span);
+  const std::vector<std::int64_t> rows = find_rows(spans);
+  std::vector<std::vector<Slice>> lanes;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    lanes.resize(std::max(lanes.size(), static_cast<std::size_t>(rows[i]) + 1));
+    lanes[static_cast<std::size_t>(rows[i])].push_back(slices[i]);
+  }
+  return lanes;
+}
+
+class ProcessTracks {
+ public:
+  ProcessTracks(PerfettoPackets& packets, const Trace& trace, std::size_t position,
+                std::int64_t shift_ns, std::vector<Point>& points)
+      : packets_(packets),
+        trace_(trace),
+        position_(position),
+        shift_ns_(shift_ns),
+        points_(points) {
+    std::set<std::int64_t> called, worked;
+    for (const Call& call : trace.calls) called.insert(call.correlation);
+    for (const Work& work : trace.work) {
+      if (called.contains(work.correlation)) launched_.insert(work.correlation);
+    }
+    launched_.erase(0);
+  }
+
+  void place_all() {
+    const TraceInfo& info = trace_.info;
+    process_ =
+        packets_.add_process(static_cast<std::int64_t>(position_) + 1,
+                             fmt::format("{} rank {}", info.strategy, info.rank), description());
+    place("steps", nest(slices_of(trace_.steps, Kind::step)));
+    place_threads();
+    place(info.devices_are_threads ? "gloo" : "collectives",
+          separate(slices_of(trace_.collectives, Kind::collective)));
+    place_devices();
+    place_counters();
+  }
+
+  void write(const Point& point) {
+    if (point.what == Point::What::end) return packets_.end(point.track, point.time_ns);
+    if (point.what == Point::What::count) {
+      return packets_.count(point.track, point.time_ns, point.value);
+    }
+    notes_.clear();
+    flows_.clear();
+    const std::uint32_t index = point.slice.index;
+    switch (point.slice.kind) {
+      case Kind::step:
+        return begin(point, trace_.steps[index]);
+      case Kind::scope:
+        return begin(point, trace_.scopes[index]);
+      case Kind::call:
+        return begin(point, trace_.calls[index]);
+      case Kind::work:
+        return begin(point, trace_.work[index]);
+      case Kind::device_phase:
+        return begin(point, trace_.device_phases[index]);
+      case Kind::collective:
+        return begin(point, trace_.collectives[index]);
+    }
+  }
+
+ private:
+  std::string description() const {
+    const TraceInfo& info = trace_.info;
+    std::string text = fmt::format("host {}, {}", info.host, info.workload.name);
+    for (const Device& device : info.devices) text += ", " + device.name;
+    if (!info.recorder.empty()) text += ", recorded by " + info.recorder;
+    if (info.dropped_records > 0) text += fmt::format(", {} records lost", info.dropped_records);
+    const auto uncertainty = [&](std::string_view what, const std::optional<std::int64_t>& ns) {
+      if (ns) text += fmt::format(", {} within {} ns", what, *ns);
+    };
+    uncertainty("the job's clock", info.clock_uncertainty_ns);
+    uncertainty("devices' clocks", info.device_clock_uncertainty_ns);
+    return text;
+  }
+
+  const std::string& name(NameId id) const { return trace_.names[id.index]; }
+
+  Slice slice_of(Span span, Kind kind, std::size_t index) const {
+    Span moved{wrapping_sum(span.begin_ns, shift_ns_), wrapping_sum(span.end_ns, shift_ns_)};
+    moved.end_ns = std::max(moved.begin_ns, moved.end_ns);
+    return {moved, kind, static_cast<std::uint32_t>(index)};
+  }
+
+  template <typename Records>
+  std::vector<Slice> slices_of(const Records& records, Kind kind) const {
+    std::vector<Slice> slices;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      slices.push_back(slice_of(records[i].span, kind, i));
+    }
+    std::ranges::stable_sort(slices, comes_first);
+    return slices;
+  }
+
+  // A track a lane.
+  void place(const std::string& title, const std::vector<std::vector<Slice>>& lanes) {
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const TrackId track =
+          packets_.add_track(process_, i == 0 ? title : fmt::format("{} ({})", title, i + 1));
+      std::vector<Slice> open;
+      const auto close_until = [&](std::int64_t time_ns) {
+        for (; !open.empty() && open.back().span.end_ns <= time_ns; open.pop_back()) {
+          add(open.back().span.end_ns, track, Point::What::end, open.back());
+        }
+      };
+      for (const Slice& slice : lanes[i]) {
+        close_until(slice.span.begin_ns);
+        add(slice.span.begin_ns, track, Point::What::begin, slice);
+        if (slice.span.empty()) {
+          add(slice.span.begin_ns, track, Point::What::end, slice);
+        } else {
+          open.push_back(slice);
+        }
+      }
+      close_until(std::numeric_limits<std::int64_t>::max());
+    }
+  }
+
+  void add(std::int64_t time_ns, TrackId track, Point::What what, const Slice& slice,
+           std::int64_t value = 0) {
+    points_.push_back({time_ns, track, what, slice, value, position_});
+  }
+
+  void place_threads() {
+    std::vector<std::vector<Slice>> by_thread(trace_.threads.size());
+    for (std::size_t i = 0; i < trace_.scopes.size(); ++i) {
+      const Scope& scope = trace_.scopes[i];
+      by_thread[scope.thread.index].push_back(slice_of(scope.span, Kind::scope, i));
+    }
+    for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
+      const Call& call = trace_.calls[i];
+      by_thread[call.thread.index].push_back(slice_of(call.span, Kind::call, i));
+    }
+    std::vector<std::size_t> order(by_thread.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {},
+                             [&](std::size_t i) { return trace_.threads[i].is_main ? 0 : 1; });
+    for (const std::size_t i : order) {
+      std::ranges::stable_sort(by_thread[i], comes_first);
+      place(trace_.threads[i].name, nest(by_thread[i]));
+    }
+  }
+
+  void place_devices() {
+    using Stream = std::pair<std::int32_t, std::int64_t>;
+    std::map<Stream, std::vector<Slice>> streams;
+    std::map<Stream, std::int64_t> computing_ns;
+    for (const Slice& slice : slices_of(trace_.work, Kind::work)) {
+      const Work& work = trace_.work[slice.index];
+      streams[{work.device, work.stream}].push_back(slice);
+      std::int64_t& sum = computing_ns[{work.device, work.stream}];
+      if (work.activity == Activity::compute) sum = wrapping_sum(sum, work.span.length_ns());
+    }
+    std::vector<Stream> order;
+    for (const auto& [stream, slices] : streams) order.push_back(stream);
+    std::ranges::stable_sort(order, {}, [&](const Stream& stream) {
+      return std::pair(stream.first, -computing_ns[stream]);
+    });
+    for (const Stream& stream : order) {
+      place(fmt::format("GPU {} stream {}", number_of(stream.first), stream.second),
+            separate(streams[stream]));
+    }
+    std::map<std::int32_t, std::vector<Slice>> timed;
+    for (const Slice& slice : slices_of(trace_.device_phases, Kind::device_phase)) {
+      timed[trace_.device_phases[slice.index].device].push_back(slice);
+    }
+    for (const auto& [device, slices] : timed) {
+      place(fmt::format("GPU {} main stream", number_of(device)), separate(slices));
+    }
+  }
+
+  std::int64_t number_of(std::int32_t device) const {
+    const auto& devices = trace_.info.devices;
+    const auto position = static_cast<std::size_t>(device);
+    return position < devices.size() ? devices[position].number.value_or(device) : device;
+  }
+
+  using Changes = std::vector<std::pair<std::int64_t, std::int64_t>>;  // time, by how much
+
+  void place_counters() {
+    Changes waiting, in_flight;
+    std::map<std::int64_t, std::int64_t> launch_ns;
+    for (const Call& call : trace_.calls) {
+      if (launched_.contains(call.correlation)) launch_ns[call.correlation] = call.span.begin_ns;
+    }
+    for (const Work& work : trace_.work) {
+      const auto launch = launch_ns.find(work.correlation);
+      if (launch == launch_ns.end() || launch->second > work.span.begin_ns) continue;
+      waiting.emplace_back(launch->second, 1);
+      waiting.emplace_back(work.span.begin_ns, -1);
+    }
+    for (const Collective& one : trace_.collectives) {
+      if (!one.gradient || one.span.empty()) continue;
+      in_flight.emplace_back(one.span.begin_ns, one.bytes);
+      in_flight.emplace_back(one.span.end_ns, -one.bytes);
+    }
+    place_counter("launched, not started", CounterUnit::count, waiting);
+    place_counter("gradients in flight", CounterUnit::bytes, in_flight);
+  }
+
+  // One value an instant.
+  void place_counter(std::string_view title, CounterUnit unit, Changes& changes) {
+    if (changes.empty()) return;
+    std::ranges::sort(changes);
+    const TrackId track = packets_.add_counter(process_, title, unit);
+    std::int64_t value = 0;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      value = wrapping_sum(value, changes[i].second);
+      if (i + 1 < changes.size() && changes[i + 1].first == changes[i].first) continue;
+      add(wrapping_sum(changes[i].first, shift_ns_), track, Point::What::count, {}, value);
+    }
+  }
+
+  void note(std::string_view key, std::int64_t value) { notes_.push_back({key, value}); }
+  void note(std::string_view key, std::string_view value) { notes_.push_back({key, value}); }
+
+  void begin_slice(const Point& point, std::string_view title, std::string_view category) {
+    packets_.begin(point.track, point.time_ns, title, category, notes_, flows_);
+  }
+
+  void flow_from_launch(std::int64_t correlation) {
+    if (!launched_.contains(correlation)) return;
+    const std::string key = fmt::format("{}:{}", position_, correlation);
+    flows_.push_back(hash_of(key) & ~kAcrossRanks);
+  }
+
+  void begin(const Point& point, const Step& step) {
+    note("visit", step.visit);
+    if (step.has_losses) note("losses", "yes");
+    begin_slice(point, fmt::format("step {}", step.index), "step");
+  }
+
+  void begin(const Point& point, const Scope& scope) {
+    note("phase", to_string(scope.phase));
+    if (scope.replica) note("replica", *scope.replica);
+    if (scope.cpu_ns) note("cpu_ns", *scope.cpu_ns);
+    begin_slice(point, name(scope.name), "scope");
+  }
+
+  void begin(const Point& point, const Call& call) {
+    if (call.correlation != 0) note("correlation", call.correlation);
+    flow_from_launch(call.correlation);
+    begin_slice(point, name(call.name), call.synchronizes ? "call that waits" : "call");
+  }
+
+  void begin(const Point& point, const Work& work) {
+    note("activity", to_string(work.activity));
+    if (work.correlation != 0) note("correlation", work.correlation);
+    if (work.bytes != 0) note("bytes", work.bytes);
+    if (work.captured_phase) note("phase", to_string(*work.captured_phase));
+    flow_from_launch(work.correlation);
+    constexpr std::string_view kCategories[] = {"kernel", "copy", "set"};
+    const std::string& title = name(work.name);
+    begin_slice(point, title, kCategories[static_cast<std::size_t>(kind_of(work, title))]);
+  }
+
+  void begin(const Point& point, const DevicePhase& phase) {
+    note("step", phase.step);
+    begin_slice(point, to_string(phase.phase), "phase");
+  }
+
+  void begin(const Point& point, const Collective& one) {
+    note("communicator", name(one.communicator));
+    note("sequence", one.sequence);
+    note("bytes", one.bytes);
+    if (one.bucket) note("bucket", *one.bucket);
+    if (one.root) note("root", *one.root);
+    const std::string key =
+        fmt::format("{}\n{}\n{}", trace_.info.strategy, name(one.communicator), one.sequence);
+    if (trace_.info.world_size > 1) flows_.push_back(hash_of(key) | kAcrossRanks);
+    begin_slice(point, to_string(one.kind), "collective");
+  }
+
+  PerfettoPackets& packets_;
+  const Trace& trace_;
+  const std::size_t position_;
+  const std::int64_t shift_ns_;
+  std::vector<Point>& points_;
+  TrackId process_ = 0;
+  std::set<std::int64_t> launched_;  // correlations of which call and work are there
+  std::vector<Annotation> notes_;
+  std::vector<std::uint64_t> flows_;
+};
+
+}  // namespace
+
+std::string write_perfetto(std::span<const Trace> traces) {
+  PerfettoPackets packets;
+  std::vector<Point> points;
+  const CommonClock clock(traces);
+  std::vector<ProcessTracks> processes;
+  processes.reserve(traces.size());
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    processes.emplace_back(packets, traces[i], i, clock.shift(i), points).place_all();
+  }
+  // Of one instant what was added first comes first: ends before begins on each track.
+  std::ranges::stable_sort(points, {}, &Point::time_ns);
+  for (const Point& point : points) processes[point.trace].write(point);
+  return packets.take();
+}
+
+}  // namespace ddpprof
