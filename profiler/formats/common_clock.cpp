@@ -6,12 +6,8 @@
 namespace ddpprof {
 namespace {
 
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
 std::int64_t to_real(const TraceInfo& info) {
-  return difference(info.clock_begin.real_ns, info.clock_begin.monotonic_ns);
+  return wrapping_difference(info.clock_begin.real_ns, info.clock_begin.monotonic_ns);
 }
 
 }  // namespace
@@ -20,13 +16,17 @@ std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
+std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
 CommonClock::CommonClock(std::span<const Trace> traces)
     : begin_ns_(std::numeric_limits<std::int64_t>::max()),
       end_ns_(std::numeric_limits<std::int64_t>::min()) {
   for (const Trace& trace : traces) {
     const TraceInfo& first = traces.front().info;
     const bool is_shared = !first.boot_id.empty() && trace.info.boot_id == first.boot_id;
-    shifts_.push_back(is_shared ? 0 : difference(to_real(trace.info), to_real(first)));
+    shifts_.push_back(is_shared ? 0 : wrapping_difference(to_real(trace.info), to_real(first)));
     widen(trace, shifts_.back());
   }
   if (begin_ns_ > end_ns_) begin_ns_ = end_ns_ = 0;
@@ -34,10 +34,10 @@ CommonClock::CommonClock(std::span<const Trace> traces)
 }
 
 std::int64_t CommonClock::shift(std::size_t trace) const {
-  return difference(shifts_[trace], begin_ns_);
+  return wrapping_difference(shifts_[trace], begin_ns_);
 }
 
-std::int64_t CommonClock::length_ns() const { return difference(end_ns_, begin_ns_); }
+std::int64_t CommonClock::length_ns() const { return wrapping_difference(end_ns_, begin_ns_); }
 
 void CommonClock::widen(const Trace& trace, std::int64_t shift) {
   const auto take = [&](const auto& records) {

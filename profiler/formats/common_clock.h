@@ -10,8 +10,9 @@
 
 namespace ddpprof {
 
-// a + b, wrapping round instead of overflowing: a damaged trace may hold any time.
+// a + b and a - b, wrapping round instead of overflowing: a damaged trace may hold any time.
 std::int64_t wrapping_sum(std::int64_t a, std::int64_t b);
+std::int64_t wrapping_difference(std::int64_t a, std::int64_t b);
 
 // Counts from the first event of all traces. Traces with the first one's boot id share its
 // CLOCK_MONOTONIC; others are put in place by the time of day.

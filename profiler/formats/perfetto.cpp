@@ -10,7 +10,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,8 +48,8 @@ struct Point {
 
 // Outer before inner.
 bool comes_first(const Slice& a, const Slice& b) {
-  return std::tuple(a.span.begin_ns, -a.span.length_ns()) <
-         std::tuple(b.span.begin_ns, -b.span.length_ns());
+  return a.span.begin_ns != b.span.begin_ns ? a.span.begin_ns < b.span.begin_ns
+                                            : a.span.end_ns > b.span.end_ns;
 }
 
 // The lowest lane in which a slice nests with those before it. Shape: `slices` sorted by
@@ -234,12 +233,13 @@ class ProcessTracks {
       const Work& work = trace_.work[slice.index];
       streams[{work.device, work.stream}].push_back(slice);
       std::int64_t& sum = computing_ns[{work.device, work.stream}];
-      if (work.activity == Activity::compute) sum = wrapping_sum(sum, work.span.length_ns());
+      if (work.activity == Activity::compute)
+        sum = wrapping_sum(sum, wrapping_difference(slice.span.end_ns, slice.span.begin_ns));
     }
     std::vector<Stream> order;
     for (const auto& [stream, slices] : streams) order.push_back(stream);
-    std::ranges::stable_sort(order, {}, [&](const Stream& stream) {
-      return std::pair(stream.first, -computing_ns[stream]);
+    std::ranges::stable_sort(order, [&](const Stream& a, const Stream& b) {
+      return a.first != b.first ? a.first < b.first : computing_ns[a] > computing_ns[b];
     });
     for (const Stream& stream : order) {
       place(fmt::format("GPU {} stream {}", number_of(stream.first), stream.second),
@@ -277,7 +277,7 @@ class ProcessTracks {
     for (const Collective& one : trace_.collectives) {
       if (!one.gradient || one.span.empty()) continue;
       in_flight.emplace_back(one.span.begin_ns, one.bytes);
-      in_flight.emplace_back(one.span.end_ns, -one.bytes);
+      in_flight.emplace_back(one.span.end_ns, wrapping_difference(0, one.bytes));
     }
     place_counter("launched, not started", CounterUnit::count, waiting);
     place_counter("gradients in flight", CounterUnit::bytes, in_flight);

@@ -117,6 +117,20 @@ TEST_F(Export, ToPerfettoIsOneFilePackedByItsName) {
   EXPECT_LT(fs::file_size(out("a.pftrace.gz")), content.size());
 }
 
+TEST_F(Export, TakesAPartAndSaysSo) {
+  const std::string trace = run() / "traces/ddp_rank0.json.gz";
+  const Outcome first =
+      export_it({trace, "--to", "chrome", "--out", out("first.json"), "--max-events", "12"});
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(has(first.out, "12 of 13 events")) << first.out;
+  EXPECT_EQ(read_native(read_file(out("first.json")), "first.json").steps.size(), 1u);
+  const Outcome second =
+      export_it({trace, "--to", "chrome", "--out", out("second.json"), "--time-range", "2ms:"});
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_TRUE(has(second.out, "1 of 13 events")) << second.out;
+  EXPECT_EQ(read_native(read_file(out("second.json")), "second.json").steps.front().index, 11);
+}
+
 TEST_F(Export, OverwritesOnlyWhenForced) {
   write_file(out("a.sqlite"), "mine");
   const std::vector<std::string> arguments = {run(), "--to", "nsys-sqlite", "--out",
@@ -152,6 +166,9 @@ TEST_F(Export, RefusesWithAHint) {
       {{run(), "--to", "chrome", "--strategy", "dp"}, 2, "there are ddp, single"},
       {{run(), "--to", "chrome", "--ranks", "7"}, 2, "there are 0, 1"},
       {{run(), "--to", "chrome", "--strategy", "single", "--ranks", "1"}, 2, "there are 0"},
+      {{trace, "--to", "chrome", "--time-range", "3s"}, 2, "has no colon"},
+      {{trace, "--to", "chrome", "--time-range", "3s:"}, 1, "no event is in it"},
+      {{trace, "--to", "chrome", "--max-events", "2"}, 1, "the first step alone has 12"},
       {{trace, trace, "--to", "chrome"}, 1, "ddp rank 0: is there twice"},
       {{"/nowhere", "--to", "chrome"}, 1, "there is no such file or folder"},
       {{out(""), "--to", "chrome"}, 1, "holds no whole run"}};

@@ -4,6 +4,7 @@
 #include "profiler/formats/native.h"
 #include "profiler/formats/nsys_sqlite.h"
 #include "profiler/formats/perfetto.h"
+#include "profiler/formats/selection.h"
 #include "profiler/trace/error.h"
 #include "tools/info/describe.h"
 #include "tools/nearest.h"
@@ -13,6 +14,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -31,6 +33,8 @@ struct ExportOptions {
   std::string target, out;
   std::vector<std::string> strategies;
   std::vector<std::int32_t> ranks;
+  std::string time_range;
+  std::optional<std::int64_t> max_events;
   bool force = false;
 };
 
@@ -176,8 +180,20 @@ std::vector<Trace> read_traces(const ExportOptions& options) {
 
 int run_export(const ExportOptions& options) {
   const Target& target = find_target(options.target);
-  const std::vector<Trace> traces = read_traces(options);
-  print_result(target.write(traces, options.out, options.force));
+  const std::optional<TimeRange> range = options.time_range.empty()
+                                             ? std::nullopt
+                                             : std::optional(parse_time_range(options.time_range));
+  std::vector<Trace> traces = read_traces(options);
+  const std::int64_t all = count_events(traces);
+  if (range) traces = select_time(std::move(traces), *range);
+  if (options.max_events) traces = select_first(std::move(traces), *options.max_events);
+  const std::int64_t left = count_events(traces);
+  if (left == 0 && all > 0) {
+    throw Error("--time-range " + options.time_range, "no event is in it");
+  }
+  std::string text = target.write(traces, options.out, options.force);
+  if (left < all) text += fmt::format("{} of {} events\n", left, all);
+  print_result(text);
   return 0;
 }
 
@@ -200,11 +216,20 @@ void add_export_flags(CLI::App& command, Action& action) {
   command.add_option("--ranks", options->ranks, "Only these (default all)")
       ->delimiter(',')
       ->type_name("LIST");
+  command
+      .add_option("--time-range", options->time_range,
+                  "What overlaps BEGIN:END, since the first step began: 1.5s:3s, 200ms:, :40us")
+      ->type_name("RANGE");
+  command
+      .add_option("--max-events", options->max_events,
+                  "Whole steps from the front, at most so many events of all traces together")
+      ->type_name("N");
   command.add_flag("--force", options->force, "Overwrite what is there");
   command.footer(
       "Examples:\n"
       "  ddpprof export ddpprof-runs/20260131-123456-bert-base --to nsys-sqlite --out run.sqlite\n"
-      "  ddpprof export RUN --strategy ddp --to chrome --out ddp-traces");
+      "  ddpprof export RUN --strategy ddp --to chrome --out ddp-traces\n"
+      "  ddpprof export RUN --time-range 200ms:400ms --to perfetto --out part.pftrace.gz");
   command.callback([&action, options] {
     action = [options](const Surroundings&) { return run_export(*options); };
   });
