@@ -1,5 +1,7 @@
 #include "profiler/formats/json_writer.h"
 
+#include "profiler/formats/utf8.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,29 +9,6 @@
 
 namespace ddpprof {
 namespace {
-
-// Length of the valid UTF-8 sequence at the front of `text`; 0 when there is none.
-// Source: Unicode 15, table 3-7 (no overlong forms, no surrogates, nothing above U+10FFFF).
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
-    return i < text.size() && byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
-    const unsigned high = first == 0xED ? 0x9F : 0xBF;
-    return continues(1, low, high) && continues(2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const unsigned low = first == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
-    return continues(1, low, high) && continues(2) && continues(3) ? 4 : 0;
-  }
-  return 0;
-}
 
 // Whether a character stands for itself in a JSON string, by its byte.
 constexpr std::array<bool, 256> kIsPlain = [] {
@@ -120,9 +99,9 @@ void JsonWriter::write_string(std::string_view text, std::string_view end) {
     text_.append(text.substr(0, plain));
     text.remove_prefix(plain);
     if (text.empty()) break;
-    const std::size_t length = sequence_length(text);
+    const std::size_t length = utf8_length(text);
     if (length == 0) {
-      text_ += "\xEF\xBF\xBD";
+      text_ += kReplacement;
     } else if (length == 1) {
       append_escaped(text_, text[0]);
     } else {

@@ -31,7 +31,7 @@ std::uint64_t PerfettoPackets::Table::number(std::string_view text, std::string&
   numbers_.emplace(text, number);
   ProtobufWriter(interned).message(field_, [&](ProtobufWriter& entry) {
     entry.number(kEntryNumber, number);
-    entry.bytes(kEntryText, text);
+    entry.text(kEntryText, text);
   });
   return number;
 }
@@ -53,17 +53,17 @@ TrackId PerfettoPackets::add_process(std::int64_t id, std::string_view name,
     descriptor.message(kProcess, [&](ProtobufWriter& process) {
       process.number(kPid, static_cast<std::uint64_t>(id));
       process.number(kSortIndex, static_cast<std::uint64_t>(id));
-      process.bytes(kProcessName, name);
+      process.text(kProcessName, name);
     });
     descriptor.number(kChildOrdering, kExplicit);
-    descriptor.bytes(kDescription, description);
+    descriptor.text(kDescription, description);
   });
   return last_track_;
 }
 
 TrackId PerfettoPackets::add_track(TrackId process, std::string_view name) {
   add_descriptor([&](ProtobufWriter& descriptor) {
-    descriptor.bytes(kTrackName, name);
+    descriptor.text(kTrackName, name);
     descriptor.number(kParent, process);
     descriptor.number(kMerge, kNeverMerge);
   });
@@ -72,7 +72,7 @@ TrackId PerfettoPackets::add_track(TrackId process, std::string_view name) {
 
 TrackId PerfettoPackets::add_counter(TrackId process, std::string_view name, CounterUnit unit) {
   add_descriptor([&](ProtobufWriter& descriptor) {
-    descriptor.bytes(kTrackName, name);
+    descriptor.text(kTrackName, name);
     descriptor.number(kParent, process);
     descriptor.message(kCounter, [&](ProtobufWriter& counter) {
       counter.number(kUnit, static_cast<std::uint64_t>(unit));

@@ -2,6 +2,8 @@
 // Source: protobuf.dev, "Encoding".
 #pragma once
 
+#include "profiler/formats/utf8.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,7 +26,9 @@ class ProtobufWriter {
     for (int shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(value >> shift);
   }
 
-  // A text, or a message that is complete.
+  void text(std::uint32_t field, std::string_view content) { bytes(field, repaired_utf8(content)); }
+
+  // Of a message that is complete.
   void bytes(std::uint32_t field, std::string_view content) {
     varint(std::uint64_t{field} << 3 | 2);
     varint(content.size());

@@ -1,5 +1,6 @@
 #include "profiler/formats/sqlite_database.h"
 
+#include "profiler/formats/utf8.h"
 #include "profiler/trace/error.h"
 
 #include <sqlite3.h>
@@ -18,8 +19,9 @@ int bind(sqlite3_stmt* statement, int position, const SqlValue& value) {
     return sqlite3_bind_int64(statement, position, *number);
   }
   if (const auto* text = std::get_if<std::string_view>(&value)) {
-    return sqlite3_bind_text64(statement, position, text->data(), text->size(), SQLITE_TRANSIENT,
-                               SQLITE_UTF8);
+    const std::string repaired = repaired_utf8(*text);
+    return sqlite3_bind_text64(statement, position, repaired.data(), repaired.size(),
+                               SQLITE_TRANSIENT, SQLITE_UTF8);
   }
   return sqlite3_bind_null(statement, position);
 }

@@ -10,7 +10,8 @@
 
 namespace ddpprof {
 
-// Nothing is NULL. Texts are copied where they are bound.
+// Nothing is NULL. Texts are copied where they are bound, and repaired (utf8.h): readers refuse
+// what is no UTF-8.
 using SqlValue = std::variant<std::monostate, std::int64_t, std::string_view>;
 
 // Throws: Error, subject "SQLite", when a statement is refused or memory runs out.

@@ -231,6 +231,18 @@ TEST(NsysSqlite, LeavesOutWhatTheRecordingDoesNotTell) {
             (Rows{{"GPU 1 backward"}, {"GPU 1 data"}, {"GPU 1 forward"}, {"GPU 1 other"}}));
 }
 
+TEST(NsysSqlite, HoldsNoTextThatReadersRefuse) {
+  Trace trace = test::small_trace();
+  trace.names[trace.scopes.front().name.index] = std::string("a\xff\0b", 4);
+  trace.threads.front().name = "\xc3";
+  const Database database = written({trace});
+  EXPECT_EQ(database.value("SELECT count(*) FROM StringIds WHERE value = 'a\xEF\xBF\xBD"
+                           "\xEF\xBF\xBD"
+                           "b'"),
+            "1");
+  EXPECT_EQ(database.value("SELECT count(*) FROM StringIds WHERE value = '\xEF\xBF\xBD'"), "1");
+}
+
 TEST(NsysSqlite, KnowsWhichCallsWait) {
   EXPECT_EQ(written({test::small_trace()})
                 .query("SELECT e.label, s.streamId FROM CUPTI_ACTIVITY_KIND_SYNCHRONIZATION s JOIN "

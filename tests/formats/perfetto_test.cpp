@@ -172,6 +172,15 @@ TEST(Perfetto, ShowsPhasesOfADeviceWhereItsWorkIsNotKnown) {
   expect_nested(trace);
 }
 
+TEST(Perfetto, HoldsNoTextThatIsNoUtf8) {
+  Trace trace = test::small_trace();
+  trace.names[trace.scopes.front().name.index] = "a\xff";
+  trace.threads.front().name = "b\xc3";
+  const DecodedTrace decoded = written({trace});
+  const DecodedEvent& scope = find(decoded, "a\xEF\xBF\xBD");
+  EXPECT_EQ(decoded.tracks.at(scope.track).name, "b\xEF\xBF\xBD");
+}
+
 // Whatever a trace holds, also what does not nest.
 TEST(Perfetto, NestsOnEveryTrackAndGivesTheSameBytesEachTime) {
   test::Random random(7);
