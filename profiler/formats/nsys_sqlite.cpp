@@ -2,19 +2,17 @@
 
 #include "profiler/formats/common_clock.h"
 #include "profiler/formats/nsys_tables.h"
+#include "profiler/formats/nsys_words.h"
 #include "profiler/formats/work_kind.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <ctime>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include <cxxabi.h>
 #include <fmt/core.h>
 
 namespace ddpprof {
@@ -25,76 +23,7 @@ constexpr std::int64_t kCategory = 33, kPushPop = 59, kStartEnd = 60, kDomain = 
 constexpr std::int64_t kOurDomain = 1;
 constexpr std::int64_t kContext = 1;           // one a device: recordings do not tell contexts
 constexpr std::int64_t kNone = 4'294'967'295;  // no event, all streams
-constexpr std::int64_t kUnknownMemory = 7;     // ENUM_CUDA_MEM_KIND
 constexpr std::int64_t kPlace = 24;            // bits of a thread's id in globalTid
-
-// By id. Source: ENUM_CUDA_MEMCPY_OPER and ENUM_CUDA_MEM_KIND; the words are those of CUPTI.
-constexpr std::array<std::string_view, 11> kCopies = {
-    "unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-constexpr std::array<std::string_view, 7> kMemories = {
-    "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
-
-template <typename Words>
-std::int64_t find_word(const Words& words, std::string_view word, std::int64_t otherwise) {
-  const auto found = std::ranges::find(words, word);
-  return found == words.end() ? otherwise : found - words.begin();
-}
-
-// "Memcpy HtoD (Pinned -> Device)", "Memset (Device)".
-struct MemoryWords {
-  std::string_view copy, from, to;
-};
-MemoryWords split(std::string_view name) {
-  MemoryWords words;
-  const auto open = std::min(name.find('('), name.size());
-  std::string_view before = name.substr(0, open);
-  while (before.ends_with(' ')) before.remove_suffix(1);
-  words.copy = before.substr(std::min(before.rfind(' ') + 1, before.size()));
-  std::string_view inside = name.substr(std::min(open + 1, name.size()));
-  inside = inside.substr(0, inside.rfind(')'));
-  const auto arrow = inside.find(" -> ");
-  words.from = inside.substr(0, arrow);
-  words.to = arrow == inside.npos ? inside : inside.substr(arrow + 4);
-  return words;
-}
-
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 ? text.get() : name;
-}
-
-// "void at::(anonymous namespace)::Part<int>::kernel<float>(int)" -> "kernel".
-std::string short_name(std::string_view name) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)";
-  std::string plain;
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name.substr(i).starts_with(kAnonymous)) {
-      i += kAnonymous.size() - 1;
-      continue;
-    }
-    depth += name[i] == '<' ? 1 : 0;
-    if (depth == 0) plain += name[i];
-    depth -= name[i] == '>' && depth > 0 ? 1 : 0;
-  }
-  plain.resize(std::min(plain.find('('), plain.size()));
-  return plain.substr(plain.find_last_of(": ") + 1);
-}
-
-// Source: CUDA runtime and driver API; ENUM_CUPTI_SYNC_TYPE.
-std::int64_t sync_type(std::string_view call) {
-  constexpr std::array<std::pair<std::string_view, std::int64_t>, 4> kTypes = {
-      {{"EventSynchronize", 1},
-       {"StreamSynchronize", 3},
-       {"DeviceSynchronize", 4},
-       {"CtxSynchronize", 4}}};
-  for (const auto& [word, type] : kTypes) {
-    if (call.find(word) != call.npos) return type;
-  }
-  return 0;
-}
 
 std::string utc_text(std::int64_t epoch_ns) {
   const std::time_t seconds = epoch_ns / 1'000'000'000;
@@ -299,58 +228,30 @@ class ProcessWriter {
 
   void write(const Work& work) {
     const std::string& called = name(work.name);
-    const std::int64_t begin = at(work.span.begin_ns), end = at(work.span.end_ns);
-    const std::int64_t device = number_of(work.device);
-    const SqlValue correlation = known(work.correlation);
-    const MemoryWords words = split(called);
+    // The first eight columns of all three tables.
+    const auto row = [&](const char* table, std::initializer_list<SqlValue> values) {
+      tables_.into(table).row({at(work.span.begin_ns),
+                               at(work.span.end_ns),
+                               number_of(work.device),
+                               kContext,
+                               {},
+                               work.stream,
+                               known(work.correlation),
+                               global_process()},
+                              values);
+    };
     switch (kind_of(work, called)) {
       case WorkKind::kernel: {
         const auto& [full, brief, raw] = kernel_names(work.name);
-        tables_.into("CUPTI_ACTIVITY_KIND_KERNEL")
-            .row({begin,
-                  end,
-                  device,
-                  kContext,
-                  {},
-                  work.stream,
-                  correlation,
-                  global_process(),
-                  full,
-                  brief,
-                  raw});
-        return;
+        return row("CUPTI_ACTIVITY_KIND_KERNEL", {full, brief, raw});
       }
-      case WorkKind::copy:
-        tables_.into("CUPTI_ACTIVITY_KIND_MEMCPY")
-            .row({begin,
-                  end,
-                  device,
-                  kContext,
-                  {},
-                  work.stream,
-                  correlation,
-                  global_process(),
-                  work.bytes,
-                  find_word(kCopies, words.copy, 0),
-                  {},
-                  find_word(kMemories, words.from, kUnknownMemory),
-                  find_word(kMemories, words.to, kUnknownMemory)});
-        return;
+      case WorkKind::copy: {
+        const CopyWords words = copy_words(called);
+        return row("CUPTI_ACTIVITY_KIND_MEMCPY",
+                   {work.bytes, words.copy_kind, {}, words.from, words.to});
+      }
       case WorkKind::set:
-        tables_.into("CUPTI_ACTIVITY_KIND_MEMSET")
-            .row({begin,
-                  end,
-                  device,
-                  kContext,
-                  {},
-                  work.stream,
-                  correlation,
-                  global_process(),
-                  {},
-                  work.bytes,
-                  {},
-                  find_word(kMemories, words.to, kUnknownMemory)});
-        return;
+        return row("CUPTI_ACTIVITY_KIND_MEMSET", {{}, work.bytes, {}, copy_words(called).to});
     }
   }
 
@@ -358,7 +259,7 @@ class ProcessWriter {
   const std::array<std::int64_t, 3>& kernel_names(NameId id) {
     const auto [found, is_new] = kernel_names_.try_emplace(id.index);
     if (is_new) {
-      const std::string full = demangled(name(id));
+      const std::string full = demangled_name(name(id));
       found->second = {strings_(full), strings_(short_name(full)), strings_(name(id))};
     }
     return found->second;

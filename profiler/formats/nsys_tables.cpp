@@ -12,22 +12,18 @@ namespace {
 // `columns`: INTEGER where no type stands; NN is NOT NULL, PK is PRIMARY KEY.
 struct Table {
   const char* name;
-  std::size_t columns_count;
   const char* columns;
 };
 
 constexpr Table kTables[] = {
-    {"META_DATA_EXPORT", 2, "name TEXT NN, value TEXT"},
-    {"META_DATA_CAPTURE", 2, "name TEXT NN, value TEXT"},
-    {"StringIds", 2, "id NN PK, value TEXT NN"},
-    {"ThreadNames", 3, "nameId NN, priority, globalTid"},
-    {"PROCESSES", 3, "globalPid, pid, name TEXT"},
-    {"ProcessStreams", 3, "globalPid NN, filenameId NN, contentId NN"},
-    {"ANALYSIS_DETAILS", 4, "globalVid NN, duration NN, startTime NN, stopTime NN"},
-    {"TARGET_INFO_SESSION_START_TIME", 3, "utcEpochNs, utcTime TEXT, localTime TEXT"},
-    {"TARGET_INFO_SYSTEM_ENV", 5,
-     "globalVid, devStateName TEXT NN, name TEXT NN, nameEnum NN, value TEXT NN"},
-    {"TARGET_INFO_GPU", 41,
+    {"META_DATA_EXPORT", "name TEXT NN, value TEXT"},
+    {"META_DATA_CAPTURE", "name TEXT NN, value TEXT"},
+    {"StringIds", "id NN PK, value TEXT NN"},
+    {"ThreadNames", "nameId NN, priority, globalTid"},
+    {"PROCESSES", "globalPid, pid, name TEXT"},
+    {"ANALYSIS_DETAILS", "globalVid NN, duration NN, startTime NN, stopTime NN"},
+    {"TARGET_INFO_SESSION_START_TIME", "utcEpochNs, utcTime TEXT, localTime TEXT"},
+    {"TARGET_INFO_GPU",
      "vmId NN, id NN, name TEXT, busLocation TEXT, isDiscrete, l2CacheSize, totalMemory, "
      "memoryBandwidth, clockRate, smCount, pwGpuId, uuid TEXT, luid, chipName TEXT, "
      "cuDevice, ctxswDevPath TEXT, ctrlDevPath TEXT, revision, nodeMask, constantMemory, "
@@ -35,34 +31,34 @@ constexpr Table kTables[] = {
      "maxShmemPerSm, maxRegistersPerSm, threadsPerWarp, asyncEngines, maxWarpsPerSm, "
      "maxBlocksPerSm, maxThreadsPerBlock, maxBlockDimX, maxBlockDimY, maxBlockDimZ, "
      "maxGridDimX, maxGridDimY, maxGridDimZ, computeMajor, computeMinor, smMajor, smMinor"},
-    {"TARGET_INFO_CUDA_CONTEXT_INFO", 8,
+    {"TARGET_INFO_CUDA_CONTEXT_INFO",
      "nullStreamId NN, hwId NN, vmId NN, processId NN, deviceId NN, contextId NN, "
      "parentContextId, isGreenContext"},
-    {"TARGET_INFO_CUDA_STREAM", 7,
+    {"TARGET_INFO_CUDA_STREAM",
      "streamId NN, hwId NN, vmId NN, processId NN, contextId NN, priority NN, flag NN"},
-    {"TARGET_INFO_CUDA_DEVICE", 3, "gpuId, cudaId NN, pid NN"},
-    {"NVTX_EVENTS", 20,
+    {"TARGET_INFO_CUDA_DEVICE", "gpuId, cudaId NN, pid NN"},
+    {"NVTX_EVENTS",
      "start NN, end, eventType NN, rangeId, category, color, text TEXT, globalTid, "
      "endGlobalTid, textId, domainId, uint64Value, int64Value, doubleValue REAL, "
      "uint32Value, int32Value, floatValue REAL, jsonTextId, jsonText TEXT, binaryData TEXT"},
-    {"CUPTI_ACTIVITY_KIND_KERNEL", 28,
+    {"CUPTI_ACTIVITY_KIND_KERNEL",
      "start NN, end NN, deviceId NN, contextId NN, greenContextId, streamId NN, "
      "correlationId, globalPid, demangledName NN, shortName NN, mangledName, launchType, "
      "cacheConfig, registersPerThread, gridX, gridY, gridZ, blockX, blockY, blockZ, "
      "staticSharedMemory, dynamicSharedMemory, localMemoryPerThread, localMemoryTotal, "
      "gridId, sharedMemoryExecuted, graphNodeId, sharedMemoryLimitConfig"},
-    {"CUPTI_ACTIVITY_KIND_MEMCPY", 21,
+    {"CUPTI_ACTIVITY_KIND_MEMCPY",
      "start NN, end NN, deviceId NN, contextId NN, greenContextId, streamId NN, "
      "correlationId, globalPid, bytes NN, copyKind NN, deprecatedSrcId, srcKind, dstKind, "
      "srcDeviceId, srcContextId, dstDeviceId, dstContextId, migrationCause, graphNodeId, "
      "virtualAddress, copyCount"},
-    {"CUPTI_ACTIVITY_KIND_MEMSET", 12,
+    {"CUPTI_ACTIVITY_KIND_MEMSET",
      "start NN, end NN, deviceId NN, contextId NN, greenContextId, streamId NN, "
      "correlationId, globalPid, value, bytes NN, graphNodeId, memKind"},
-    {"CUPTI_ACTIVITY_KIND_RUNTIME", 8,
+    {"CUPTI_ACTIVITY_KIND_RUNTIME",
      "start NN, end NN, eventClass NN, globalTid, correlationId, nameId NN, returnValue, "
      "callchainId"},
-    {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 12,
+    {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
      "start NN, end NN, deviceId, contextId, greenContextId, streamId NN, correlationId, "
      "globalPid, deprecatedSyncType, syncType NN, eventId NN, eventSyncId"},
 };
@@ -132,24 +128,23 @@ constexpr EnumRow kEnums[] = {
     {"ENUM_NSYS_EVENT_CLASS", 27, "TRACE_PROCESS_EVENT_OS_RUNTIME", "OSRT runtime"},
 };
 
-// "a, b TEXT NN" -> "a INTEGER, b TEXT NOT NULL".
-std::string sql_columns(std::string_view columns) {
-  std::string sql;
+struct Columns {
+  std::string sql;  // "a, b TEXT NN" -> "a INTEGER, b TEXT NOT NULL"
+  std::size_t count = 0;
+};
+Columns read_columns(std::string_view columns) {
+  Columns read;
   while (!columns.empty()) {
     const std::string_view column = columns.substr(0, columns.find(", "));
     columns.remove_prefix(std::min(columns.size(), column.size() + 2));
-    const bool has_type =
-        column.find(" TEXT") != column.npos || column.find(" REAL") != column.npos;
-    const std::size_t name_end = std::min(column.find(' '), column.size());
-    sql += sql.empty() ? "" : ", ";
-    sql += column.substr(0, name_end);
-    if (!has_type) sql += " INTEGER";
-    if (column.find(" TEXT") != column.npos) sql += " TEXT";
-    if (column.find(" REAL") != column.npos) sql += " REAL";
-    if (column.ends_with(" PK")) sql += " PRIMARY KEY";
-    if (column.find(" NN") != column.npos) sql += " NOT NULL";
+    const auto has = [&](std::string_view word) { return column.find(word) != column.npos; };
+    read.sql += read.count++ == 0 ? "" : ", ";
+    read.sql += column.substr(0, column.find(' '));
+    read.sql += has(" TEXT") ? " TEXT" : has(" REAL") ? " REAL" : " INTEGER";
+    read.sql += has(" PK") ? " PRIMARY KEY" : "";
+    read.sql += has(" NN") ? " NOT NULL" : "";
   }
-  return sql;
+  return read;
 }
 
 }  // namespace
@@ -172,8 +167,9 @@ SqlInsert& NsysTables::into(const std::string& name) {
   if (!insert) {
     const auto* const table = std::ranges::find(kTables, name, &Table::name);
     if (table == std::end(kTables)) throw std::logic_error("no table " + name);
-    database_.execute("CREATE TABLE " + name + "(" + sql_columns(table->columns) + ")");
-    insert = std::make_unique<SqlInsert>(database_, name, table->columns_count);
+    const Columns columns = read_columns(table->columns);
+    database_.execute("CREATE TABLE " + name + "(" + columns.sql + ")");
+    insert = std::make_unique<SqlInsert>(database_, name, columns.count);
   }
   return *insert;
 }

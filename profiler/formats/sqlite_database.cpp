@@ -73,11 +73,13 @@ SqlInsert::SqlInsert(SqliteDatabase& database, const std::string& table, std::si
 
 SqlInsert::~SqlInsert() = default;
 
-void SqlInsert::row(std::initializer_list<SqlValue> values) {
+void SqlInsert::row(std::initializer_list<SqlValue> values, std::initializer_list<SqlValue> more) {
   sqlite3_stmt* const statement = statement_->handle;
   int position = 0;
-  for (const SqlValue& value : values) {
-    must(bind(statement, ++position, value), statement_->connection);
+  for (const auto& some : {values, more}) {
+    for (const SqlValue& value : some) {
+      must(bind(statement, ++position, value), statement_->connection);
+    }
   }
   must(sqlite3_step(statement), statement_->connection);
   sqlite3_reset(statement);

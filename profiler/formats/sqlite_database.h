@@ -43,8 +43,8 @@ class SqlInsert {
   SqlInsert(const SqlInsert&) = delete;
   SqlInsert& operator=(const SqlInsert&) = delete;
 
-  // Columns after the last value are NULL.
-  void row(std::initializer_list<SqlValue> values);
+  // `values`, then `more`. Columns after the last value are NULL.
+  void row(std::initializer_list<SqlValue> values, std::initializer_list<SqlValue> more = {});
 
  private:
   struct Statement;
