@@ -10,6 +10,8 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,25 @@ std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 14'695'981'039'346'656'037ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
   return hash;
+}
+
+// One collective on all ranks of a job; a flow's id.
+std::uint64_t meeting_of(const Trace& trace, const Collective& one) {
+  return hash_of(fmt::format("{}\n{}\n{}", trace.info.strategy, trace.names[one.communicator.index],
+                             one.sequence)) |
+         kAcrossRanks;
+}
+
+// The ranks that recorded each.
+using Meetings = std::unordered_map<std::uint64_t, std::set<std::int32_t>>;
+Meetings find_meetings(std::span<const Trace> traces) {
+  Meetings meetings;
+  for (const Trace& trace : traces) {
+    for (const Collective& one : trace.collectives) {
+      meetings[meeting_of(trace, one)].insert(trace.info.rank);
+    }
+  }
+  return meetings;
 }
 
 // A record on its way to a track. `index` is its position among its kind.
@@ -92,18 +113,19 @@ std::vector<std::vector<Slice>> separate(const std::vector<Slice>& slices) {
 class ProcessTracks {
  public:
   ProcessTracks(PerfettoPackets& packets, const Trace& trace, std::size_t position,
-                std::int64_t shift_ns, std::vector<Point>& points)
+                std::int64_t shift_ns, const Meetings& meetings, std::vector<Point>& points)
       : packets_(packets),
         trace_(trace),
         position_(position),
         shift_ns_(shift_ns),
-        points_(points) {
-    std::set<std::int64_t> called, worked;
+        points_(points),
+        meetings_(meetings) {
+    std::unordered_set<std::int64_t> called;
     for (const Call& call : trace.calls) called.insert(call.correlation);
-    for (const Work& work : trace.work) {
-      if (called.contains(work.correlation)) launched_.insert(work.correlation);
+    for (std::uint32_t i = 0; i < trace.work.size(); ++i) {
+      const std::int64_t correlation = trace.work[i].correlation;
+      if (correlation != 0 && called.contains(correlation)) launched_[correlation].push_back(i);
     }
-    launched_.erase(0);
   }
 
   void place_all() {
@@ -229,17 +251,23 @@ class ProcessTracks {
     using Stream = std::pair<std::int32_t, std::int64_t>;
     std::map<Stream, std::vector<Slice>> streams;
     std::map<Stream, std::int64_t> computing_ns;
+    std::set<Stream> not_only_communicating;
     for (const Slice& slice : slices_of(trace_.work, Kind::work)) {
       const Work& work = trace_.work[slice.index];
       streams[{work.device, work.stream}].push_back(slice);
       std::int64_t& sum = computing_ns[{work.device, work.stream}];
+      if (work.activity != Activity::communication) {
+        not_only_communicating.emplace(work.device, work.stream);
+      }
       if (work.activity == Activity::compute)
         sum = wrapping_sum(sum, wrapping_difference(slice.span.end_ns, slice.span.begin_ns));
     }
     std::vector<Stream> order;
     for (const auto& [stream, slices] : streams) order.push_back(stream);
     std::ranges::stable_sort(order, [&](const Stream& a, const Stream& b) {
-      return a.first != b.first ? a.first < b.first : computing_ns[a] > computing_ns[b];
+      if (a.first != b.first) return a.first < b.first;
+      if (computing_ns[a] != computing_ns[b]) return computing_ns[a] > computing_ns[b];
+      return not_only_communicating.contains(a) && !not_only_communicating.contains(b);
     });
     for (const Stream& stream : order) {
       place(fmt::format("GPU {} stream {}", number_of(stream.first), stream.second),
@@ -264,15 +292,14 @@ class ProcessTracks {
 
   void place_counters() {
     Changes waiting, in_flight;
-    std::map<std::int64_t, std::int64_t> launch_ns;
     for (const Call& call : trace_.calls) {
-      if (launched_.contains(call.correlation)) launch_ns[call.correlation] = call.span.begin_ns;
-    }
-    for (const Work& work : trace_.work) {
-      const auto launch = launch_ns.find(work.correlation);
-      if (launch == launch_ns.end() || launch->second > work.span.begin_ns) continue;
-      waiting.emplace_back(launch->second, 1);
-      waiting.emplace_back(work.span.begin_ns, -1);
+      const auto launched = launched_.find(call.correlation);
+      if (launched == launched_.end()) continue;
+      // Of a graph: its first part. The others wait for one another.
+      const std::int64_t start_ns = trace_.work[launched->second.front()].span.begin_ns;
+      if (start_ns <= call.span.end_ns) continue;
+      waiting.emplace_back(call.span.end_ns, 1);
+      waiting.emplace_back(start_ns, -1);
     }
     for (const Collective& one : trace_.collectives) {
       if (!one.gradient || one.span.empty()) continue;
@@ -303,10 +330,9 @@ class ProcessTracks {
     packets_.begin(point.track, point.time_ns, title, category, notes_, flows_);
   }
 
-  void flow_from_launch(std::int64_t correlation) {
-    if (!launched_.contains(correlation)) return;
-    const std::string key = fmt::format("{}:{}", position_, correlation);
-    flows_.push_back(hash_of(key) & ~kAcrossRanks);
+  // One a piece of work.
+  void add_flow(std::uint32_t work) {
+    flows_.push_back(hash_of(fmt::format("{}:{}", position_, work)) & ~kAcrossRanks);
   }
 
   void begin(const Point& point, const Step& step) {
@@ -324,7 +350,9 @@ class ProcessTracks {
 
   void begin(const Point& point, const Call& call) {
     if (call.correlation != 0) note("correlation", call.correlation);
-    flow_from_launch(call.correlation);
+    if (const auto found = launched_.find(call.correlation); found != launched_.end()) {
+      for (const std::uint32_t work : found->second) add_flow(work);
+    }
     begin_slice(point, name(call.name), call.synchronizes ? "call that waits" : "call");
   }
 
@@ -333,7 +361,7 @@ class ProcessTracks {
     if (work.correlation != 0) note("correlation", work.correlation);
     if (work.bytes != 0) note("bytes", work.bytes);
     if (work.captured_phase) note("phase", to_string(*work.captured_phase));
-    flow_from_launch(work.correlation);
+    if (launched_.contains(work.correlation)) add_flow(point.slice.index);
     constexpr std::string_view kCategories[] = {"kernel", "copy", "set"};
     const std::string& title = name(work.name);
     begin_slice(point, title, kCategories[static_cast<std::size_t>(kind_of(work, title))]);
@@ -350,9 +378,8 @@ class ProcessTracks {
     note("bytes", one.bytes);
     if (one.bucket) note("bucket", *one.bucket);
     if (one.root) note("root", *one.root);
-    const std::string key =
-        fmt::format("{}\n{}\n{}", trace_.info.strategy, name(one.communicator), one.sequence);
-    if (trace_.info.world_size > 1) flows_.push_back(hash_of(key) | kAcrossRanks);
+    const std::uint64_t meeting = meeting_of(trace_, one);
+    if (meetings_.at(meeting).size() > 1) flows_.push_back(meeting);
     begin_slice(point, to_string(one.kind), "collective");
   }
 
@@ -361,8 +388,9 @@ class ProcessTracks {
   const std::size_t position_;
   const std::int64_t shift_ns_;
   std::vector<Point>& points_;
+  const Meetings& meetings_;
   TrackId process_ = 0;
-  std::set<std::int64_t> launched_;  // correlations of which call and work are there
+  std::unordered_map<std::int64_t, std::vector<std::uint32_t>> launched_;  // work by correlation
   std::vector<Annotation> notes_;
   std::vector<std::uint64_t> flows_;
 };
@@ -373,10 +401,11 @@ std::string write_perfetto(std::span<const Trace> traces) {
   PerfettoPackets packets;
   std::vector<Point> points;
   const CommonClock clock(traces);
+  const Meetings meetings = find_meetings(traces);
   std::vector<ProcessTracks> processes;
   processes.reserve(traces.size());
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    processes.emplace_back(packets, traces[i], i, clock.shift(i), points).place_all();
+    processes.emplace_back(packets, traces[i], i, clock.shift(i), meetings, points).place_all();
   }
   // Of one instant what was added first comes first: ends before begins on each track.
   std::ranges::stable_sort(points, {}, &Point::time_ns);

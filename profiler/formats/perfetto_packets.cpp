@@ -11,8 +11,11 @@ constexpr std::uint64_t kStateCleared = 1, kNeedsState = 2;  // kSequenceFlags
 constexpr std::uint64_t kOurSequence = 1;
 // TrackDescriptor
 constexpr std::uint32_t kUuid = 1, kTrackName = 2, kProcess = 3, kParent = 5, kCounter = 8,
-                        kChildOrdering = 11, kRank = 12, kDescription = 14, kMerge = 15;
+                        kChildOrdering = 11, kRank = 12, kDescription = 14, kMerge = 15,
+                        kProcessOrdering = 19;
 constexpr std::uint64_t kExplicit = 3, kNeverMerge = 2;  // kChildOrdering; kMerge
+constexpr std::uint64_t kProcessesExplicit = 1;          // kProcessOrdering, of the root track
+constexpr std::uint64_t kRoot = 0;
 // ProcessDescriptor, CounterDescriptor
 constexpr std::uint32_t kPid = 1, kSortIndex = 3, kProcessName = 6, kUnit = 3;
 // TrackEvent
@@ -34,6 +37,16 @@ std::uint64_t PerfettoPackets::Table::number(std::string_view text, std::string&
     entry.text(kEntryText, text);
   });
   return number;
+}
+
+// Processes stand by kRank.
+PerfettoPackets::PerfettoPackets() {
+  std::string content;
+  ProtobufWriter(content).message(kTrackDescriptor, [&](ProtobufWriter& descriptor) {
+    descriptor.number(kUuid, kRoot);
+    descriptor.number(kProcessOrdering, kProcessesExplicit);
+  });
+  add_packet(content);
 }
 
 template <typename Fill>

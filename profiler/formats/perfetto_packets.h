@@ -26,6 +26,8 @@ enum class CounterUnit : std::uint8_t { count = 2, bytes = 3 };
 
 class PerfettoPackets {
  public:
+  PerfettoPackets();
+
   // Tracks stand in the order in which they are added: processes, and the tracks of each.
   TrackId add_process(std::int64_t id, std::string_view name, std::string_view description);
   TrackId add_track(TrackId process, std::string_view name);

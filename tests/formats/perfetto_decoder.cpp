@@ -110,9 +110,10 @@ class Decoder {
 
   void read_track(std::string_view content) {
     DecodedTrack track;
-    std::uint64_t uuid = 0;
+    std::uint64_t uuid = 0, process_ordering = 0;
     for (const Field& field : fields_of(content)) {
       if (field.number == 1) uuid = field.value;
+      if (field.number == 19) process_ordering = field.value;
       if (field.number == 2) track.name = field.content;
       if (field.number == 5) track.parent = field.value;
       if (field.number == 12) track.rank = field.value;
@@ -125,7 +126,11 @@ class Decoder {
       }
       if (field.number == 8) track.unit = fields_of(field.content).front().value;
     }
-    expect(uuid != 0 && trace_.tracks.emplace(uuid, track).second, "a track without its own uuid");
+    if (uuid == 0) {
+      trace_.orders_processes = process_ordering == 1;
+      return;
+    }
+    expect(trace_.tracks.emplace(uuid, track).second, "a track without its own uuid");
     expect(track.pid != 0 || trace_.tracks.contains(track.parent), "a track before its process");
   }
 

@@ -28,6 +28,7 @@ struct DecodedEvent {
 };
 
 struct DecodedTrace {
+  bool orders_processes = false;  // by their ranks: the root track says so
   std::map<std::uint64_t, DecodedTrack> tracks;
   std::vector<DecodedEvent> events;   // in the order of the file
   std::vector<std::uint64_t> flags;   // sequence_flags a packet

@@ -75,6 +75,7 @@ TEST(Perfetto, HasTheTracksOfEachRankInOrder) {
     }
   }
   EXPECT_EQ(track_names(trace), expected);
+  EXPECT_TRUE(trace.orders_processes);
   std::vector<std::uint64_t> pids;
   for (const auto& [uuid, track] : trace.tracks) {
     if (track.pid != 0) pids.push_back(track.pid);
@@ -141,6 +142,56 @@ TEST(Perfetto, JoinsACollectiveOfAllRanksAndNothingElse) {
                        {"broadcast", "broadcast"},
                        {"cudaLaunchKernel", "ampere_sgemm_128x64_tn"},
                        {"cudaLaunchKernel", "ampere_sgemm_128x64_tn"}}));
+}
+
+// What one rank alone recorded is joined with nothing, and neither is it one rank's with another
+// job's.
+TEST(Perfetto, JoinsNoCollectiveThatOneRankAloneRecorded) {
+  std::vector<Trace> traces = two_ranks();
+  traces[0].collectives.pop_back();
+  const DecodedTrace trace = written(traces);
+  EXPECT_EQ(find(trace, "all_reduce").flows.size(), 1u);
+  EXPECT_TRUE(find(trace, "broadcast").flows.empty());
+  EXPECT_TRUE(find(written({test::small_trace()}), "all_reduce").flows.empty());
+}
+
+// A graph: each of its parts hangs on the launch, none on another part.
+TEST(Perfetto, JoinsALaunchWithEachPieceOfItsWork) {
+  Trace small = test::small_trace();
+  for (const std::size_t part : {0, 2, 3}) small.work[part].correlation = 77;
+  const DecodedTrace trace = written({small});
+  const std::vector<std::uint64_t> from = find(trace, "cudaLaunchKernel").flows;
+  std::vector<std::uint64_t> to;
+  for (const std::size_t part : {0, 2, 3}) {
+    const auto& flows = find(trace, small.names[small.work[part].name.index]).flows;
+    ASSERT_EQ(flows.size(), 1u);
+    to.push_back(flows.front());
+  }
+  EXPECT_EQ(from, to);
+  EXPECT_EQ(std::set<std::uint64_t>(to.begin(), to.end()).size(), 3u);
+}
+
+TEST(Perfetto, HasStreamsThatOnlyCommunicateBelowThoseThatCopy) {
+  Trace small = test::small_trace();
+  small.work[1].stream = 3;   // NCCL
+  small.work[2].stream = 13;  // a copy
+  std::vector<std::string> names = track_names(written({small}));
+  std::erase_if(names, [](const std::string& name) { return name.find("stream") == name.npos; });
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"ddp rank 1 / GPU 1 stream 7", "ddp rank 1 / GPU 1 stream 13",
+                                      "ddp rank 1 / GPU 1 stream 3"}));
+}
+
+TEST(Perfetto, CountsLaunchesFromTheirReturnToTheStartOfTheirWork) {
+  const DecodedTrace trace = written({test::small_trace()});
+  std::vector<std::pair<std::int64_t, std::int64_t>> values;
+  for (const DecodedEvent& event : trace.events) {
+    if (event.type == 4 && trace.tracks.at(event.track).name == "launched, not started") {
+      values.emplace_back(event.time_ns, event.value);
+    }
+  }
+  EXPECT_EQ(values,
+            (std::vector<std::pair<std::int64_t, std::int64_t>>{{104'999, 1}, {110'000, 0}}));
 }
 
 TEST(Perfetto, CountsGradientsInFlight) {
@@ -220,7 +271,11 @@ TEST(Perfetto, TakesAnyTime) {
   }
 }
 
-TEST(Perfetto, OfNothingIsNothing) { EXPECT_EQ(write_perfetto({}), ""); }
+TEST(Perfetto, OfNothingHasNoTracksAndNoEvents) {
+  const DecodedTrace trace = written({});
+  EXPECT_TRUE(trace.tracks.empty());
+  EXPECT_TRUE(trace.events.empty());
+}
 
 }  // namespace
 }  // namespace ddpprof
