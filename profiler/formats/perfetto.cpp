@@ -2,7 +2,7 @@
 
 #include "profiler/formats/common_clock.h"
 #include "profiler/formats/perfetto_packets.h"
-#include "profiler/formats/rows.h"
+#include "profiler/formats/track_layout.h"
 #include "profiler/formats/work_kind.h"
 
 #include <algorithm>
@@ -49,14 +49,6 @@ Meetings find_meetings(std::span<const Trace> traces) {
   return meetings;
 }
 
-// A record on its way to a track. `index` is its position among its kind.
-enum class Kind : std::uint8_t { step, scope, call, work, device_phase, collective };
-struct Slice {
-  Span span;
-  Kind kind = Kind::step;
-  std::uint32_t index = 0;
-};
-
 // Where a packet goes in time: packets of one track in the order in which they are added.
 struct Point {
   std::int64_t time_ns = 0;
@@ -66,49 +58,6 @@ struct Point {
   std::int64_t value = 0;
   std::size_t trace = 0;
 };
-
-// Outer before inner.
-bool comes_first(const Slice& a, const Slice& b) {
-  return a.span.begin_ns != b.span.begin_ns ? a.span.begin_ns < b.span.begin_ns
-                                            : a.span.end_ns > b.span.end_ns;
-}
-
-// The lowest lane in which a slice nests with those before it. Shape: `slices` sorted by
-// comes_first.
-std::vector<std::vector<Slice>> nest(const std::vector<Slice>& slices) {
-  struct Lane {
-    std::vector<Slice> slices;
-    std::vector<std::int64_t> open_ends;
-    bool takes(Span span) {
-      while (!open_ends.empty() && open_ends.back() <= span.begin_ns) open_ends.pop_back();
-      return open_ends.empty() || span.end_ns <= open_ends.back();
-    }
-  };
-  std::vector<Lane> lanes;
-  for (const Slice& slice : slices) {
-    auto lane = std::ranges::find_if(lanes, [&](Lane& one) { return one.takes(slice.span); });
-    if (lane == lanes.end()) lane = lanes.emplace(lanes.end());
-    lane->slices.push_back(slice);
-    if (!slice.span.empty()) lane->open_ends.push_back(slice.span.end_ns);
-  }
-  std::vector<std::vector<Slice>> result;
-  for (Lane& lane : lanes) result.push_back(std::move(lane.slices));
-  return result;
-}
-
-// The lowest lane that is free: work of a stream does not nest, even where one piece outlasts
-// another.
-std::vector<std::vector<Slice>> separate(const std::vector<Slice>& slices) {
-  std::vector<Span> spans;
-  for (const Slice& slice : slices) spans.push_back(slice.span);
-  const std::vector<std::int64_t> rows = find_rows(spans);
-  std::vector<std::vector<Slice>> lanes;
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    lanes.resize(std::max(lanes.size(), static_cast<std::size_t>(rows[i]) + 1));
-    lanes[static_cast<std::size_t>(rows[i])].push_back(slices[i]);
-  }
-  return lanes;
-}
 
 class ProcessTracks {
  public:
@@ -133,11 +82,7 @@ class ProcessTracks {
     process_ =
         packets_.add_process(static_cast<std::int64_t>(position_) + 1,
                              fmt::format("{} rank {}", info.strategy, info.rank), description());
-    place("steps", nest(slices_of(trace_.steps, Kind::step)));
-    place_threads();
-    place(info.devices_are_threads ? "gloo" : "collectives",
-          separate(slices_of(trace_.collectives, Kind::collective)));
-    place_devices();
+    for (const TrackLane& lane : lay_out(trace_, shift_ns_)) place(lane);
     place_counters();
   }
 
@@ -150,17 +95,17 @@ class ProcessTracks {
     flows_.clear();
     const std::uint32_t index = point.slice.index;
     switch (point.slice.kind) {
-      case Kind::step:
+      case EventKind::step:
         return begin(point, trace_.steps[index]);
-      case Kind::scope:
+      case EventKind::scope:
         return begin(point, trace_.scopes[index]);
-      case Kind::call:
+      case EventKind::call:
         return begin(point, trace_.calls[index]);
-      case Kind::work:
+      case EventKind::work:
         return begin(point, trace_.work[index]);
-      case Kind::device_phase:
+      case EventKind::device_phase:
         return begin(point, trace_.device_phases[index]);
-      case Kind::collective:
+      case EventKind::collective:
         return begin(point, trace_.collectives[index]);
     }
   }
@@ -182,110 +127,32 @@ class ProcessTracks {
 
   const std::string& name(NameId id) const { return trace_.names[id.index]; }
 
-  Slice slice_of(Span span, Kind kind, std::size_t index) const {
-    Span moved{wrapping_sum(span.begin_ns, shift_ns_), wrapping_sum(span.end_ns, shift_ns_)};
-    moved.end_ns = std::max(moved.begin_ns, moved.end_ns);
-    return {moved, kind, static_cast<std::uint32_t>(index)};
-  }
-
-  template <typename Records>
-  std::vector<Slice> slices_of(const Records& records, Kind kind) const {
-    std::vector<Slice> slices;
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      slices.push_back(slice_of(records[i].span, kind, i));
-    }
-    std::ranges::stable_sort(slices, comes_first);
-    return slices;
-  }
-
   // A track a lane.
-  void place(const std::string& title, const std::vector<std::vector<Slice>>& lanes) {
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const TrackId track =
-          packets_.add_track(process_, i == 0 ? title : fmt::format("{} ({})", title, i + 1));
-      std::vector<Slice> open;
-      const auto close_until = [&](std::int64_t time_ns) {
-        for (; !open.empty() && open.back().span.end_ns <= time_ns; open.pop_back()) {
-          add(open.back().span.end_ns, track, Point::What::end, open.back());
-        }
-      };
-      for (const Slice& slice : lanes[i]) {
-        close_until(slice.span.begin_ns);
-        add(slice.span.begin_ns, track, Point::What::begin, slice);
-        if (slice.span.empty()) {
-          add(slice.span.begin_ns, track, Point::What::end, slice);
-        } else {
-          open.push_back(slice);
-        }
+  void place(const TrackLane& lane) {
+    const TrackId track = packets_.add_track(
+        process_,
+        lane.number == 0 ? lane.title : fmt::format("{} ({})", lane.title, lane.number + 1));
+    std::vector<Slice> open;
+    const auto close_until = [&](std::int64_t time_ns) {
+      for (; !open.empty() && open.back().span.end_ns <= time_ns; open.pop_back()) {
+        add(open.back().span.end_ns, track, Point::What::end, open.back());
       }
-      close_until(std::numeric_limits<std::int64_t>::max());
+    };
+    for (const Slice& slice : lane.slices) {
+      close_until(slice.span.begin_ns);
+      add(slice.span.begin_ns, track, Point::What::begin, slice);
+      if (slice.span.empty()) {
+        add(slice.span.begin_ns, track, Point::What::end, slice);
+      } else {
+        open.push_back(slice);
+      }
     }
+    close_until(std::numeric_limits<std::int64_t>::max());
   }
 
   void add(std::int64_t time_ns, TrackId track, Point::What what, const Slice& slice,
            std::int64_t value = 0) {
     points_.push_back({time_ns, track, what, slice, value, position_});
-  }
-
-  void place_threads() {
-    std::vector<std::vector<Slice>> by_thread(trace_.threads.size());
-    for (std::size_t i = 0; i < trace_.scopes.size(); ++i) {
-      const Scope& scope = trace_.scopes[i];
-      by_thread[scope.thread.index].push_back(slice_of(scope.span, Kind::scope, i));
-    }
-    for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
-      const Call& call = trace_.calls[i];
-      by_thread[call.thread.index].push_back(slice_of(call.span, Kind::call, i));
-    }
-    std::vector<std::size_t> order(by_thread.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, {},
-                             [&](std::size_t i) { return trace_.threads[i].is_main ? 0 : 1; });
-    for (const std::size_t i : order) {
-      std::ranges::stable_sort(by_thread[i], comes_first);
-      place(trace_.threads[i].name, nest(by_thread[i]));
-    }
-  }
-
-  void place_devices() {
-    using Stream = std::pair<std::int32_t, std::int64_t>;
-    std::map<Stream, std::vector<Slice>> streams;
-    std::map<Stream, std::int64_t> computing_ns;
-    std::set<Stream> not_only_communicating;
-    for (const Slice& slice : slices_of(trace_.work, Kind::work)) {
-      const Work& work = trace_.work[slice.index];
-      streams[{work.device, work.stream}].push_back(slice);
-      std::int64_t& sum = computing_ns[{work.device, work.stream}];
-      if (work.activity != Activity::communication) {
-        not_only_communicating.emplace(work.device, work.stream);
-      }
-      if (work.activity == Activity::compute)
-        sum = wrapping_sum(sum, wrapping_difference(slice.span.end_ns, slice.span.begin_ns));
-    }
-    std::vector<Stream> order;
-    for (const auto& [stream, slices] : streams) order.push_back(stream);
-    std::ranges::stable_sort(order, [&](const Stream& a, const Stream& b) {
-      if (a.first != b.first) return a.first < b.first;
-      if (computing_ns[a] != computing_ns[b]) return computing_ns[a] > computing_ns[b];
-      return not_only_communicating.contains(a) && !not_only_communicating.contains(b);
-    });
-    for (const Stream& stream : order) {
-      place(fmt::format("GPU {} stream {}", number_of(stream.first), stream.second),
-            separate(streams[stream]));
-    }
-    std::map<std::int32_t, std::vector<Slice>> timed;
-    for (const Slice& slice : slices_of(trace_.device_phases, Kind::device_phase)) {
-      timed[trace_.device_phases[slice.index].device].push_back(slice);
-    }
-    for (const auto& [device, slices] : timed) {
-      place(fmt::format("GPU {} main stream", number_of(device)), separate(slices));
-    }
-  }
-
-  std::int64_t number_of(std::int32_t device) const {
-    const auto& devices = trace_.info.devices;
-    const auto position = static_cast<std::size_t>(device);
-    return position < devices.size() ? devices[position].number.value_or(device) : device;
   }
 
   using Changes = std::vector<std::pair<std::int64_t, std::int64_t>>;  // time, by how much
