@@ -114,4 +114,13 @@ fs::path RunDirectory::log(const std::string& strategy, std::int32_t rank) {
   return fs::path("logs") / (strategy + "_rank" + std::to_string(rank) + ".log");
 }
 
+fs::path run_file(const fs::path& folder) {
+  const fs::path file = folder / "run.json";
+  if (!fs::exists(file)) {
+    throw Error(folder.string(), "holds no whole run: there is no run.json in it",
+                "name a folder that ddpprof compare made, or a trace");
+  }
+  return file;
+}
+
 }  // namespace ddpprof

@@ -29,4 +29,8 @@ class RunDirectory {
   std::filesystem::path path_;
 };
 
+// The run.json of a run that is whole.
+// Throws Error when the folder holds none.
+std::filesystem::path run_file(const std::filesystem::path& folder);
+
 }  // namespace ddpprof

@@ -1,3 +1,4 @@
+#include "profiler/formats/common_clock.h"
 #include "profiler/formats/json_writer.h"
 #include "profiler/formats/native.h"
 #include "profiler/formats/native_head.h"
@@ -30,11 +31,6 @@ constexpr std::string_view kKinetoCollectiveNames[] = {
 
 std::string_view kineto_name(CollectiveKind kind) {
   return kKinetoCollectiveNames[static_cast<std::size_t>(kind)];
-}
-
-// Wraps round instead of overflowing; the reader does the same the other way.
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
 std::string_view work_category(const Work& work, std::string_view name) {
@@ -130,7 +126,7 @@ class EventWriter {
     devices = timed;
     for (const auto& [device, stream] : streams) devices.insert(device);
     for (const std::int32_t device : devices) {
-      const std::string label = fmt::format("GPU {}", number_of(device));
+      const std::string label = fmt::format("GPU {}", device_number(trace_.info, device));
       write_row("process_name", device, 0, "name", label);
       write_row("process_labels", device, 0, "labels", label);
       write_row("process_sort_index", device, 0, "sort_index", kDeviceSortIndex + device);
@@ -141,13 +137,6 @@ class EventWriter {
     for (const std::int32_t device : timed) {
       write_row("thread_name", device, kMainStreamRow, "name", "main stream");
     }
-  }
-
-  // What people call the device: the number CUDA gives it, where that is known.
-  std::int32_t number_of(std::int32_t device) const {
-    const std::vector<Device>& devices = trace_.info.devices;
-    if (device < 0 || static_cast<std::size_t>(device) >= devices.size()) return device;
-    return devices[static_cast<std::size_t>(device)].number.value_or(device);
   }
 
   // Up to and with the opening of "args".
@@ -163,7 +152,7 @@ class EventWriter {
     json_.key("ts");
     json_.microseconds(span.begin_ns);
     json_.key("dur");
-    json_.microseconds(difference(span.end_ns, span.begin_ns));
+    json_.microseconds(wrapping_difference(span.end_ns, span.begin_ns));
     json_.key("args");
     json_.begin_object();
   }
@@ -286,7 +275,7 @@ void write_kineto_head(JsonWriter& json, const TraceInfo& info) {
   json.member("displayTimeUnit", "ms");
   json.new_line();
   json.member("baseTimeNanoseconds",
-              difference(info.clock_begin.real_ns, info.clock_begin.monotonic_ns));
+              wrapping_difference(info.clock_begin.real_ns, info.clock_begin.monotonic_ns));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -27,20 +28,38 @@ void for_each_list(AnyTrace& trace, const Act& act) {
   act(trace.collectives);
 }
 
+// A step that lost work it launched: its figures would be too small.
+void mark_losses(Trace& trace, const std::unordered_set<std::int64_t>& lost_correlations) {
+  for (const Call& call : trace.calls) {
+    if (!lost_correlations.contains(call.correlation)) continue;
+    for (Step& step : trace.steps) {
+      step.has_losses = step.has_losses || step.span.contains(call.span.begin_ns);
+    }
+  }
+}
+
 // Leaves what `keeps` says of a span, and collectives that name the work that carries them.
-template <typename Keeps>
-void filter(Trace& trace, const Keeps& keeps) {
+// `is_whole`: of the span of a step, whether all of it was kept.
+template <typename Keeps, typename IsWhole>
+void filter(Trace& trace, const Keeps& keeps, const IsWhole& is_whole) {
   std::vector<std::optional<std::uint32_t>> places;
+  std::unordered_set<std::int64_t> lost_correlations;
   std::uint32_t kept_count = 0;
   for (const Work& work : trace.work) {
-    places.push_back(keeps(work.span) ? std::optional(kept_count++) : std::nullopt);
+    const bool is_kept = keeps(work.span);
+    places.push_back(is_kept ? std::optional(kept_count++) : std::nullopt);
+    if (!is_kept && work.correlation != 0) lost_correlations.insert(work.correlation);
   }
   for (Collective& one : trace.collectives) {
     if (one.work) one.work = places[*one.work];
   }
+  const std::size_t steps_count = trace.steps.size();
   for_each_list(trace, [&](auto& events) {
     std::erase_if(events, [&](const auto& event) { return !keeps(event.span); });
   });
+  if (trace.steps.size() < steps_count) trace.info.counts.clear();
+  for (Step& step : trace.steps) step.has_losses = step.has_losses || !is_whole(step.span);
+  mark_losses(trace, lost_correlations);
 }
 
 // When the first step began. Units: as CommonClock.
@@ -103,12 +122,22 @@ std::vector<Trace> select_time(std::vector<Trace> traces, const TimeRange& range
   const std::int64_t origin = origin_ns(traces, clock);
   for (std::size_t i = 0; i < traces.size(); ++i) {
     const std::int64_t to_range = wrapping_difference(clock.shift(i), origin);
-    filter(traces[i], [&](Span span) {
+    const auto in_range = [&](Span span) {
       const std::int64_t begin = wrapping_sum(span.begin_ns, to_range);
-      const std::int64_t end = std::max(begin, wrapping_sum(span.end_ns, to_range));
-      if (range.end_ns && begin >= *range.end_ns) return false;
-      return !range.begin_ns || end > *range.begin_ns || begin == *range.begin_ns;
-    });
+      return Span{begin, std::max(begin, wrapping_sum(span.end_ns, to_range))};
+    };
+    filter(
+        traces[i],
+        [&](Span span) {
+          const auto [begin, end] = in_range(span);
+          if (range.end_ns && begin >= *range.end_ns) return false;
+          return !range.begin_ns || end > *range.begin_ns || begin == *range.begin_ns;
+        },
+        [&](Span span) {
+          const auto [begin, end] = in_range(span);
+          return (!range.begin_ns || begin >= *range.begin_ns) &&
+                 (!range.end_ns || end <= *range.end_ns);
+        });
   }
   return traces;
 }
@@ -140,10 +169,11 @@ std::vector<Trace> select_first(std::vector<Trace> traces, std::int64_t events_c
                     : fmt::format("the first step alone has {}", count_before(ends.front())),
                 "ask for more, or for fewer ranks or strategies");
   }
+  const std::int64_t end_ns = *std::prev(cut);
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    filter(traces[i], [&](Span span) {
-      return wrapping_sum(span.begin_ns, clock.shift(i)) < *std::prev(cut);
-    });
+    filter(
+        traces[i], [&](Span span) { return wrapping_sum(span.begin_ns, clock.shift(i)) < end_ns; },
+        [&](Span span) { return wrapping_sum(span.end_ns, clock.shift(i)) <= end_ns; });
   }
   return traces;
 }

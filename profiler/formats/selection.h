@@ -27,6 +27,8 @@ std::int64_t count_events(const std::vector<Trace>& traces);
 
 // What overlaps the range, whole: spans are not cut, so that durations stay true. Work and the call
 // that launched it are judged one by one. A collective whose work is left out no longer names it.
+// A step that is not all in the range, or whose work is not, has losses then; `info.counts` are
+// gone where steps are, since they are totals over all.
 std::vector<Trace> select_time(std::vector<Trace> traces, const TimeRange& range);
 
 // The longest beginning of the traces that ends where a step of one of them ends and holds at most

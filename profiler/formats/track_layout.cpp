@@ -135,22 +135,18 @@ class Layout {
       return not_only_communicating.contains(a) && !not_only_communicating.contains(b);
     });
     for (const Stream& stream : order) {
-      place(fmt::format("GPU {} stream {}", number_of(stream.first), stream.second),
-            separate(streams[stream]));
+      place(
+          fmt::format("GPU {} stream {}", device_number(trace_.info, stream.first), stream.second),
+          separate(streams[stream]));
     }
     std::map<std::int32_t, std::vector<Slice>> timed;
     for (const Slice& slice : slices_of(trace_.device_phases, EventKind::device_phase)) {
       timed[trace_.device_phases[slice.index].device].push_back(slice);
     }
     for (const auto& [device, slices] : timed) {
-      place(fmt::format("GPU {} main stream", number_of(device)), separate(slices));
+      place(fmt::format("GPU {} main stream", device_number(trace_.info, device)),
+            separate(slices));
     }
-  }
-
-  std::int64_t number_of(std::int32_t device) const {
-    const auto& devices = trace_.info.devices;
-    const auto position = static_cast<std::size_t>(device);
-    return position < devices.size() ? devices[position].number.value_or(device) : device;
   }
 
   const Trace& trace_;

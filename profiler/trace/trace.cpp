@@ -23,4 +23,11 @@ NameId NameTable::intern(std::string_view name) {
   return {id};
 }
 
+std::int32_t device_number(const TraceInfo& info, std::int32_t device) {
+  const auto position = static_cast<std::size_t>(device);
+  return device >= 0 && position < info.devices.size()
+             ? info.devices[position].number.value_or(device)
+             : device;
+}
+
 }  // namespace ddpprof

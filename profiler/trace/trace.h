@@ -227,6 +227,10 @@ struct Trace {
   bool operator==(const Trace&) const = default;
 };
 
+// What people call a device of this process: the number CUDA gives it, its position where that is
+// not known.
+std::int32_t device_number(const TraceInfo& info, std::int32_t device);
+
 // All ranks of one job. Shape: sorted by rank. Guarantees: one clock where the traces share a
 // boot id.
 struct Run {

@@ -31,14 +31,18 @@ TEST(SelectTime, KeepsWhatOverlapsTheRangeWhole) {
   const Trace small = test::small_trace();
   const Trace part =
       select_time({small}, {.begin_ns = 400'000, .end_ns = 700'500}).front();  // 2.4 to 2.7 ms
-  EXPECT_EQ(part.steps, (std::vector{small.steps[0]}));
+  Step cut = small.steps[0];
+  cut.has_losses = true;  // it is longer than the range
+  EXPECT_EQ(part.steps, (std::vector{cut}));
   EXPECT_EQ(part.scopes, small.scopes);
   EXPECT_TRUE(part.calls.empty());
   ASSERT_EQ(part.work, (std::vector{small.work[1]}));
   ASSERT_EQ(part.collectives.size(), 2u);
   EXPECT_EQ(part.collectives[0].work, 0u);  // moved up
   EXPECT_EQ(part.names, small.names);
-  EXPECT_EQ(part.info, small.info);
+  TraceInfo info = small.info;
+  info.counts.clear();  // of two steps
+  EXPECT_EQ(part.info, info);
 }
 
 TEST(SelectTime, ForgetsWorkThatIsLeftOut) {
@@ -47,6 +51,23 @@ TEST(SelectTime, ForgetsWorkThatIsLeftOut) {
   const Trace part = select_time({small}, {.begin_ns = 300'000, .end_ns = {}}).front();
   ASSERT_EQ(part.collectives.size(), 2u);
   EXPECT_FALSE(part.collectives[0].work);
+}
+
+TEST(SelectTime, OfAllIsAll) {
+  const Trace small = test::small_trace();
+  EXPECT_EQ(select_time({small}, {.begin_ns = 0, .end_ns = 4'000'500}).front(), small);
+}
+
+// Launched at 2.1 ms, begins at 2.11 ms: after a range that ends between the two.
+TEST(SelectTime, MarksAStepThatLosesWork) {
+  Trace small = test::small_trace();
+  small.steps[0].span.end_ns = 2'105'000;
+  const Trace part = select_time({small}, {.begin_ns = {}, .end_ns = 106'000}).front();
+  ASSERT_EQ(part.steps.size(), 1u);
+  EXPECT_TRUE(part.steps[0].has_losses);
+  small.work[0].span.begin_ns = 2'105'500;
+  EXPECT_FALSE(
+      select_time({small}, {.begin_ns = {}, .end_ns = 106'000}).front().steps[0].has_losses);
 }
 
 TEST(SelectTime, IsOnOneClockForAllRanks) {

@@ -80,12 +80,14 @@ TEST_F(Export, ToNsysIsOneFileWithNothingBesideIt) {
 }
 
 TEST_F(Export, ToNsysLeavesTheNameOfARealReportAlone) {
-  write_file(out("a.nsys-rep"), "a report");
-  const Outcome outcome =
-      export_it({run(), "--to", "nsys-sqlite", "--out", out("a.sqlite"), "--force"});
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_TRUE(has(outcome.err, "a.nsys-rep")) << outcome.err;
-  EXPECT_FALSE(fs::exists(out("a.sqlite")));
+  for (const std::string report : {"a.nsys-rep", "b.qdrep"}) {
+    write_file(out(report), "a report");
+    const fs::path file = fs::path(out(report)).replace_extension(".sqlite");
+    const Outcome outcome = export_it({run(), "--to", "nsys-sqlite", "--out", file, "--force"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_TRUE(has(outcome.err, report)) << outcome.err;
+    EXPECT_FALSE(fs::exists(file));
+  }
 }
 
 TEST_F(Export, ToChromeIsAFolderOfSeveralTraces) {
@@ -96,6 +98,18 @@ TEST_F(Export, ToChromeIsAFolderOfSeveralTraces) {
       (std::set<std::string>{"single_rank0.json.gz", "ddp_rank0.json.gz", "ddp_rank1.json.gz"}));
   EXPECT_EQ(read_file(out("chrome") / "ddp_rank1.json.gz"),
             read_file(run() / "traces/ddp_rank1.json.gz"));
+}
+
+TEST_F(Export, NoTraceLeadsOutOfTheFolder) {
+  Trace trace = small_trace();
+  trace.info.strategy = "../elsewhere";
+  write_file(out("odd.json.gz"), write_native(trace));
+  const std::string other = run() / "traces/ddp_rank0.json.gz";
+  const Outcome outcome =
+      export_it({other, out("odd.json.gz"), "--to", "chrome", "--out", out("c")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(has(outcome.err, "../elsewhere")) << outcome.err;
+  EXPECT_EQ(names_in(out("")), (std::set<std::string>{"odd.json.gz", "run"}));
 }
 
 TEST_F(Export, ToChromeIsTheFileOfOneTrace) {

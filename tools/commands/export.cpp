@@ -9,6 +9,7 @@
 #include "tools/info/describe.h"
 #include "tools/nearest.h"
 #include "tools/print.h"
+#include "tools/run_directory.h"
 
 #include <algorithm>
 #include <array>
@@ -55,6 +56,15 @@ std::string written(const fs::path& path) {
                      static_cast<double>(fs::file_size(path)) / 1e6);
 }
 
+// As in a run's own folder. A trace may come from anywhere, and must not lead out of the folder.
+fs::path file_name(const TraceInfo& info) {
+  if (info.strategy.find('/') != info.strategy.npos) {
+    throw Error("strategy " + info.strategy, "cannot be the name of a file",
+                "export that trace alone, by --strategy and --ranks");
+  }
+  return RunDirectory::trace(info.strategy, info.rank).filename();
+}
+
 // One trace is the file itself, several are a folder: viewers and HTA take a file a rank.
 std::string write_chrome(const std::vector<Trace>& traces, const fs::path& out, bool force) {
   if (traces.size() == 1) {
@@ -66,19 +76,16 @@ std::string write_chrome(const std::vector<Trace>& traces, const fs::path& out, 
     throw Error(out.string(), "is a file, and several traces are a folder",
                 "name a folder, or one trace by --strategy and --ranks");
   }
+  std::vector<fs::path> paths;
+  for (const Trace& trace : traces) {
+    paths.push_back(out / file_name(trace.info));
+    refuse_to_overwrite(paths.back(), force);
+  }
+  fs::create_directories(out);
   std::string text;
-  for (const bool is_trial : {true, false}) {
-    for (const Trace& trace : traces) {
-      const fs::path path =
-          out / fmt::format("{}_rank{}.json.gz", trace.info.strategy, trace.info.rank);
-      if (is_trial) {
-        refuse_to_overwrite(path, force);
-        continue;
-      }
-      fs::create_directories(out);
-      write_file(path, write_native(trace));
-      text += written(path);
-    }
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    write_file(paths[i], write_native(traces[i]));
+    text += written(paths[i]);
   }
   return text;
 }
@@ -91,8 +98,9 @@ std::string write_merged(const std::vector<Trace>& traces, const fs::path& out, 
 
 // `nsys stats X.nsys-rep` silently takes an X.sqlite that lies beside it.
 std::string write_sqlite(const std::vector<Trace>& traces, const fs::path& out, bool force) {
-  const fs::path report = fs::path(out).replace_extension(".nsys-rep");
-  if (fs::exists(report)) {
+  for (const char* extension : {".nsys-rep", ".qdrep"}) {
+    const fs::path report = fs::path(out).replace_extension(extension);
+    if (!fs::exists(report)) continue;
     throw Error(out.string(), "has the name of " + report.string() + ", a report of Nsight Systems",
                 "nsys would take this file for an export of it: choose another name");
   }
@@ -106,11 +114,16 @@ std::string write_sqlite(const std::vector<Trace>& traces, const fs::path& out, 
 constexpr std::array kTargets = {Target{"chrome", write_chrome}, Target{"perfetto", write_merged},
                                  Target{"nsys-sqlite", write_sqlite}};
 
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const Target& target : kTargets) names.emplace_back(target.name);
+  return names;
+}
+
 const Target& find_target(const std::string& name) {
   const auto* const found = std::ranges::find(kTargets, name, &Target::name);
   if (found != kTargets.end()) return *found;
-  std::vector<std::string> known;
-  for (const Target& target : kTargets) known.emplace_back(target.name);
+  const std::vector<std::string> known = target_names();
   const std::string near = nearest(name, known);
   throw UsageError("--to " + name, "unknown format",
                    near.empty() ? fmt::format("known are {}", fmt::join(known, ", "))
@@ -120,11 +133,7 @@ const Target& find_target(const std::string& name) {
 std::vector<fs::path> files_of(const fs::path& input) {
   if (!fs::exists(input)) throw Error(input.string(), "there is no such file or folder");
   if (!fs::is_directory(input)) return {input};
-  const fs::path run = input / "run.json";
-  if (!fs::exists(run)) {
-    throw Error(input.string(), "holds no whole run: there is no run.json in it",
-                "name a folder that ddpprof compare made, or a trace");
-  }
+  const fs::path run = run_file(input);
   std::vector<fs::path> files;
   for (const auto& strategy : read_run_facts(read_file(run), run.string(), "", "").strategies) {
     for (const std::string& trace : strategy.traces) files.push_back(input / trace);
@@ -202,7 +211,9 @@ void add_export_flags(CLI::App& command, Action& action) {
   command.add_option("what", options->inputs, "The folder of a run, or traces")
       ->required()
       ->type_name("RUN|FILE");
-  command.add_option("--to", options->target, "chrome, perfetto or nsys-sqlite")
+  command
+      .add_option("--to", options->target,
+                  fmt::format("One of {}", fmt::join(target_names(), ", ")))
       ->required()
       ->type_name("FORMAT");
   command

@@ -5,6 +5,7 @@
 #include "profiler/trace/error.h"
 #include "tools/info/describe.h"
 #include "tools/print.h"
+#include "tools/run_directory.h"
 
 #include <filesystem>
 #include <memory>
@@ -23,11 +24,7 @@ std::string describe_file(const fs::path& path) {
 }
 
 std::string describe_folder(const fs::path& folder) {
-  const fs::path run = folder / "run.json";
-  if (!fs::exists(run)) {
-    throw Error(folder.string(), "holds no whole run: there is no run.json in it",
-                "name a folder that ddpprof compare made, or a trace");
-  }
+  const fs::path run = run_file(folder);
   const fs::path report = folder / "report.json";
   const RunFacts facts =
       read_run_facts(read_file(run), run.string(),

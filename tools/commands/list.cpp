@@ -36,6 +36,8 @@ Table formats() {
   Table table;
   table.add({"native  Chrome Trace JSON as torch.profiler writes it, with a \"ddpprof\" object;"});
   table.add({"        what compare writes, a file a rank"});
+  table.add({"chrome, perfetto, nsys-sqlite"});
+  table.add({"        what ddpprof export writes: see ddpprof export --help"});
   return table;
 }
 
