@@ -103,7 +103,7 @@ void RunDirectory::discard() noexcept try {
   for (const fs::path& folder : {path_ / "traces", path_ / "logs", path_})
     fs::remove(folder, error);
 } catch (const std::exception&) {
-  // What cannot be looked into stays.
+  return;  // what cannot be looked into stays
 }
 
 fs::path RunDirectory::trace(const std::string& strategy, std::int32_t rank) {
