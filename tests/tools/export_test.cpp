@@ -68,7 +68,8 @@ class Export : public testing::Test {
 TEST_F(Export, ToNsysIsOneFileWithNothingBesideIt) {
   const Outcome outcome = export_it({run(), "--to", "nsys-sqlite", "--out", out("a.sqlite")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(has(outcome.out, "nsys stats --report")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "nsys stats --report nvtx_pushpop_sum,cuda_gpu_kern_sum"))
+      << outcome.out;
   EXPECT_EQ(names_in(out("")), (std::set<std::string>{"a.sqlite", "run"}));
   const std::string content = read_file(out("a.sqlite"));
   EXPECT_TRUE(content.starts_with("SQLite format 3"));
@@ -159,6 +160,12 @@ TEST_F(Export, OverwritesOnlyWhenForced) {
   EXPECT_NE(read_file(out("a.sqlite")), "mine");
 }
 
+TEST_F(Export, SaysWhereNoFolderCanBe) {
+  const Outcome outcome = export_it({run(), "--to", "chrome", "--out", "/proc/nowhere/chrome"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(has(outcome.err, "/proc/nowhere/chrome: cannot be made")) << outcome.err;
+}
+
 // A folder in which one name is taken is left as it was.
 TEST_F(Export, WritesAllTracesOrNone) {
   fs::create_directories(out("chrome"));
@@ -182,6 +189,7 @@ TEST_F(Export, RefusesWithAHint) {
       {{run(), "--to", "chrome", "--strategy", "single", "--ranks", "1"}, 2, "there are 0"},
       {{trace, "--to", "chrome", "--time-range", "3s"}, 2, "has no colon"},
       {{trace, "--to", "chrome", "--time-range", "3s:"}, 1, "no event is in it"},
+      {{trace, "--to", "chrome", "--max-events", "0"}, 2, "must be at least 1"},
       {{trace, "--to", "chrome", "--max-events", "2"}, 1, "the first step alone has 12"},
       {{trace, trace, "--to", "chrome"}, 1, "ddp rank 0: is there twice"},
       {{"/nowhere", "--to", "chrome"}, 1, "there is no such file or folder"},

@@ -6,6 +6,7 @@
 #include "profiler/formats/perfetto.h"
 #include "profiler/formats/selection.h"
 #include "profiler/trace/error.h"
+#include "reports/numbers.h"
 #include "tools/info/describe.h"
 #include "tools/nearest.h"
 #include "tools/print.h"
@@ -52,8 +53,8 @@ void refuse_to_overwrite(const fs::path& out, bool force) {
 }
 
 std::string written(const fs::path& path) {
-  return fmt::format("{}, {:.1f} MB\n", path.string(),
-                     static_cast<double>(fs::file_size(path)) / 1e6);
+  return fmt::format("{}, {} kB\n", path.string(),
+                     count_text(static_cast<std::int64_t>(fs::file_size(path) + 999) / 1000));
 }
 
 // As in a run's own folder. A trace may come from anywhere, and must not lead out of the folder.
@@ -81,7 +82,11 @@ std::string write_chrome(const std::vector<Trace>& traces, const fs::path& out, 
     paths.push_back(out / file_name(trace.info));
     refuse_to_overwrite(paths.back(), force);
   }
-  fs::create_directories(out);
+  std::error_code error;
+  fs::create_directories(out, error);
+  if (error) {
+    throw Error(out.string(), "cannot be made: " + error.message(), "choose another folder");
+  }
   std::string text;
   for (std::size_t i = 0; i < traces.size(); ++i) {
     write_file(paths[i], write_native(traces[i]));
@@ -106,9 +111,10 @@ std::string write_sqlite(const std::vector<Trace>& traces, const fs::path& out, 
   }
   refuse_to_overwrite(out, force);
   write_file(out, write_nsys_sqlite(traces));
-  return written(out) +
-         fmt::format("see: nsys stats --report nvtx_pushpop_sum,cuda_gpu_kern_sum {}\n",
-                     out.string());
+  const bool has_kernels =
+      std::ranges::any_of(traces, [](const Trace& trace) { return !trace.work.empty(); });
+  return written(out) + fmt::format("see: nsys stats --report nvtx_pushpop_sum{} {}\n",
+                                    has_kernels ? ",cuda_gpu_kern_sum" : "", out.string());
 }
 
 constexpr std::array kTargets = {Target{"chrome", write_chrome}, Target{"perfetto", write_merged},
@@ -192,6 +198,9 @@ int run_export(const ExportOptions& options) {
   const std::optional<TimeRange> range = options.time_range.empty()
                                              ? std::nullopt
                                              : std::optional(parse_time_range(options.time_range));
+  if (options.max_events && *options.max_events < 1) {
+    throw UsageError(fmt::format("--max-events {}", *options.max_events), "must be at least 1");
+  }
   std::vector<Trace> traces = read_traces(options);
   const std::int64_t all = count_events(traces);
   if (range) traces = select_time(std::move(traces), *range);
@@ -201,7 +210,7 @@ int run_export(const ExportOptions& options) {
     throw Error("--time-range " + options.time_range, "no event is in it");
   }
   std::string text = target.write(traces, options.out, options.force);
-  if (left < all) text += fmt::format("{} of {} events\n", left, all);
+  if (left < all) text += fmt::format("{} of {} events\n", count_text(left), count_text(all));
   print_result(text);
   return 0;
 }
