@@ -3,13 +3,16 @@
 #include "profiler/formats/gzip.h"
 #include "profiler/formats/native.h"
 #include "profiler/formats/nsys_sqlite.h"
+#include "profiler/formats/nvtxt.h"
 #include "profiler/formats/perfetto.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -63,21 +66,12 @@ void read_trace(benchmark::State& state) {
   count_bytes(state, text.size());
 }
 
-void export_nsys_sqlite(benchmark::State& state) {
+template <std::string (*Write)(std::span<const Trace>)>
+void export_trace(benchmark::State& state) {
   const std::vector<Trace> traces = {make_training_trace(state.range(0))};
   std::size_t bytes = 0;
   for (auto _ : state) {
-    const std::string content = write_nsys_sqlite(traces);
-    bytes = content.size();
-  }
-  count_bytes(state, bytes);
-}
-
-void export_perfetto(benchmark::State& state) {
-  const std::vector<Trace> traces = {make_training_trace(state.range(0))};
-  std::size_t bytes = 0;
-  for (auto _ : state) {
-    const std::string content = write_perfetto(traces);
+    const std::string content = Write(traces);
     bytes = content.size();
   }
   count_bytes(state, bytes);
@@ -89,8 +83,21 @@ BENCHMARK(write_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(compress_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(decompress_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
 BENCHMARK(read_trace)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
-BENCHMARK(export_perfetto)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
-BENCHMARK(export_nsys_sqlite)->Arg(kFew)->Arg(kMany)->Unit(benchmark::kMillisecond);
+BENCHMARK(export_trace<write_nsys_sqlite>)
+    ->Name("export_nsys_sqlite")
+    ->Arg(kFew)
+    ->Arg(kMany)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(export_trace<write_nvtxt>)
+    ->Name("export_nvtxt")
+    ->Arg(kFew)
+    ->Arg(kMany)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(export_trace<write_perfetto>)
+    ->Name("export_perfetto")
+    ->Arg(kFew)
+    ->Arg(kMany)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace ddpprof

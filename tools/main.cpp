@@ -56,6 +56,7 @@ Surroundings look_around(int argc, char** argv) {
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
     around.cuda_visible_devices = visible;
   }
+  if (const char* path = std::getenv("PATH")) around.search_path = path;
   return around;
 }
 

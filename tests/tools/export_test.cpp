@@ -91,6 +91,32 @@ TEST_F(Export, ToNsysLeavesTheNameOfARealReportAlone) {
   }
 }
 
+// A script in the importer's place: the report is what it was given.
+TEST_F(Export, ToAReportOfNsysGivesTheImporterAllTraces) {
+  write_file(out("importer"), "#!/bin/bash\ncp \"$4\" \"$6\"\n");
+  fs::permissions(out("importer"), fs::perms::owner_all);
+  const std::vector<std::string> arguments = {
+      run(), "--to", "nsys-rep", "--out", out("a.nsys-rep"), "--import-nvtxt", out("importer")};
+  const Outcome outcome = export_it(arguments);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string content = read_file(out("a.nsys-rep"));
+  for (const char* process : {"single rank 0", "ddp rank 0", "ddp rank 1"}) {
+    EXPECT_TRUE(has(content, std::string("\"") + process + "\"")) << process;
+  }
+  EXPECT_EQ(names_in(out("")), (std::set<std::string>{"a.nsys-rep", "importer", "run"}));
+  const Outcome again = export_it(arguments);
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_TRUE(has(again.err, "--force")) << again.err;
+}
+
+TEST_F(Export, ToAReportOfNsysIsATextAndACommandWithoutTheImporter) {
+  const Outcome outcome =
+      export_it({run(), "--to", "nsys-rep", "--out", out("a.nsys-rep"), "--import-nvtxt", "none"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "--cmd create -n " + out("a.nvtxt").string())) << outcome.out;
+  EXPECT_EQ(names_in(out("")), (std::set<std::string>{"a.nvtxt", "run"}));
+}
+
 TEST_F(Export, ToChromeIsAFolderOfSeveralTraces) {
   const Outcome outcome = export_it({run(), "--to", "chrome", "--out", out("chrome")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -183,7 +209,11 @@ TEST_F(Export, RefusesWithAHint) {
   };
   const std::vector<Refusal> refusals = {
       {{trace, "--to", "chrom"}, 2, "did you mean chrome?"},
-      {{trace, "--to", "xml"}, 2, "known are chrome, perfetto, nsys-sqlite"},
+      {{trace, "--to", "xml"}, 2, "known are chrome, perfetto, nsys-sqlite, nsys-rep"},
+      {{trace, "--to", "nsys-rpe"}, 2, "did you mean nsys-rep?"},
+      {{trace, "--to", "nsys-rep"}, 2, "does not end in .nsys-rep"},
+      {{trace, "--to", "nsys-rep", "--import-nvtxt", "/nowhere"}, 1, "there is no such file"},
+      {{trace, "--to", "chrome", "--import-nvtxt", "/bin/true"}, 2, "is for --to nsys-rep alone"},
       {{run(), "--to", "chrome", "--strategy", "dp"}, 2, "there are ddp, single"},
       {{run(), "--to", "chrome", "--ranks", "7"}, 2, "there are 0, 1"},
       {{run(), "--to", "chrome", "--strategy", "single", "--ranks", "1"}, 2, "there are 0"},

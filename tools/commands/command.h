@@ -22,6 +22,7 @@ struct Surroundings {
   std::function<std::int64_t()> now_ns;
   bool stderr_is_terminal = false;
   std::optional<std::string> cuda_visible_devices;
+  std::string search_path;  // PATH: folders of programs, "a:b"
 };
 
 // Set by the chosen command's parser, called once by main; returns the exit code.

@@ -3,10 +3,12 @@
 #include "profiler/formats/file.h"
 #include "profiler/formats/native.h"
 #include "profiler/formats/nsys_sqlite.h"
+#include "profiler/formats/nvtxt.h"
 #include "profiler/formats/perfetto.h"
 #include "profiler/formats/selection.h"
 #include "profiler/trace/error.h"
 #include "reports/numbers.h"
+#include "tools/export/nsys_report.h"
 #include "tools/info/describe.h"
 #include "tools/nearest.h"
 #include "tools/print.h"
@@ -37,13 +39,20 @@ struct ExportOptions {
   std::vector<std::int32_t> ranks;
   std::string time_range;
   std::optional<std::int64_t> max_events;
+  std::string importer;  // empty: look for it
   bool force = false;
+};
+
+struct Destination {
+  fs::path out;
+  bool force = false;
+  std::optional<fs::path> importer;  // ImportNvtxt, where there is one
 };
 
 struct Target {
   const char* name;
   // Returns what was written, a path a line.
-  std::string (*write)(const std::vector<Trace>& traces, const fs::path& out, bool force);
+  std::string (*write)(const std::vector<Trace>& traces, const Destination& to);
 };
 
 void refuse_to_overwrite(const fs::path& out, bool force) {
@@ -67,9 +76,10 @@ fs::path file_name(const TraceInfo& info) {
 }
 
 // One trace is the file itself, several are a folder: viewers and HTA take a file a rank.
-std::string write_chrome(const std::vector<Trace>& traces, const fs::path& out, bool force) {
+std::string write_chrome(const std::vector<Trace>& traces, const Destination& to) {
+  const fs::path& out = to.out;
   if (traces.size() == 1) {
-    refuse_to_overwrite(out, force);
+    refuse_to_overwrite(out, to.force);
     write_file(out, write_native(traces.front()));
     return written(out);
   }
@@ -80,7 +90,7 @@ std::string write_chrome(const std::vector<Trace>& traces, const fs::path& out, 
   std::vector<fs::path> paths;
   for (const Trace& trace : traces) {
     paths.push_back(out / file_name(trace.info));
-    refuse_to_overwrite(paths.back(), force);
+    refuse_to_overwrite(paths.back(), to.force);
   }
   std::error_code error;
   fs::create_directories(out, error);
@@ -95,21 +105,22 @@ std::string write_chrome(const std::vector<Trace>& traces, const fs::path& out, 
   return text;
 }
 
-std::string write_merged(const std::vector<Trace>& traces, const fs::path& out, bool force) {
-  refuse_to_overwrite(out, force);
-  write_file(out, write_perfetto(traces));
-  return written(out) + "see: https://ui.perfetto.dev, \"Open trace file\"\n";
+std::string write_merged(const std::vector<Trace>& traces, const Destination& to) {
+  refuse_to_overwrite(to.out, to.force);
+  write_file(to.out, write_perfetto(traces));
+  return written(to.out) + "see: https://ui.perfetto.dev, \"Open trace file\"\n";
 }
 
 // `nsys stats X.nsys-rep` silently takes an X.sqlite that lies beside it.
-std::string write_sqlite(const std::vector<Trace>& traces, const fs::path& out, bool force) {
+std::string write_sqlite(const std::vector<Trace>& traces, const Destination& to) {
+  const fs::path& out = to.out;
   for (const char* extension : {".nsys-rep", ".qdrep"}) {
     const fs::path report = fs::path(out).replace_extension(extension);
     if (!fs::exists(report)) continue;
     throw Error(out.string(), "has the name of " + report.string() + ", a report of Nsight Systems",
                 "nsys would take this file for an export of it: choose another name");
   }
-  refuse_to_overwrite(out, force);
+  refuse_to_overwrite(out, to.force);
   write_file(out, write_nsys_sqlite(traces));
   const bool has_kernels =
       std::ranges::any_of(traces, [](const Trace& trace) { return !trace.work.empty(); });
@@ -117,8 +128,32 @@ std::string write_sqlite(const std::vector<Trace>& traces, const fs::path& out, 
                                     has_kernels ? ",cuda_gpu_kern_sum" : "", out.string());
 }
 
+// Without the importer the text is as far as we get: it is kept, with the rest of the way.
+std::string write_report(const std::vector<Trace>& traces, const Destination& to) {
+  if (to.out.extension() != ".nsys-rep") {
+    throw UsageError("--out " + to.out.string(), "does not end in .nsys-rep",
+                     "Nsight Systems opens no other names");
+  }
+  refuse_to_overwrite(to.out, to.force);
+  const std::string nvtxt = write_nvtxt(traces);
+  if (to.importer) {
+    import_nvtxt(*to.importer, nvtxt, to.out);
+    return written(to.out) +
+           "see: nsys-ui; it has ranges alone, a stream of a GPU is a thread with a name\n";
+  }
+  const fs::path text = fs::path(to.out).replace_extension(".nvtxt");
+  refuse_to_overwrite(text, to.force);
+  write_file(text, nvtxt);
+  return written(text) +
+         fmt::format(
+             "{} is left to ImportNvtxt, which comes with Nsight Systems, in host-linux-x64.\n"
+             "Name it by --import-nvtxt, or, with D set to its folder:\n  {}\n",
+             to.out.string(), import_command(text, to.out));
+}
+
 constexpr std::array kTargets = {Target{"chrome", write_chrome}, Target{"perfetto", write_merged},
-                                 Target{"nsys-sqlite", write_sqlite}};
+                                 Target{"nsys-sqlite", write_sqlite},
+                                 Target{"nsys-rep", write_report}};
 
 std::vector<std::string> target_names() {
   std::vector<std::string> names;
@@ -193,14 +228,27 @@ std::vector<Trace> read_traces(const ExportOptions& options) {
   return traces;
 }
 
-int run_export(const ExportOptions& options) {
+std::optional<fs::path> importer_for(const ExportOptions& options, const Surroundings& around) {
+  if (options.importer.empty()) return find_importer(around.search_path, nsight_folders());
+  if (options.importer == "none") return std::nullopt;
+  if (!fs::is_regular_file(options.importer)) {
+    throw Error("--import-nvtxt " + options.importer, "there is no such file");
+  }
+  return options.importer;
+}
+
+int run_export(const ExportOptions& options, const Surroundings& around) {
   const Target& target = find_target(options.target);
+  if (!options.importer.empty() && target.write != write_report) {
+    throw UsageError("--import-nvtxt", "is for --to nsys-rep alone", "drop one of the two");
+  }
   const std::optional<TimeRange> range = options.time_range.empty()
                                              ? std::nullopt
                                              : std::optional(parse_time_range(options.time_range));
   if (options.max_events && *options.max_events < 1) {
     throw UsageError(fmt::format("--max-events {}", *options.max_events), "must be at least 1");
   }
+  const Destination to = {options.out, options.force, importer_for(options, around)};
   std::vector<Trace> traces = read_traces(options);
   const std::int64_t all = count_events(traces);
   if (range) traces = select_time(std::move(traces), *range);
@@ -209,7 +257,7 @@ int run_export(const ExportOptions& options) {
   if (left == 0 && all > 0) {
     throw Error("--time-range " + options.time_range, "no event is in it");
   }
-  std::string text = target.write(traces, options.out, options.force);
+  std::string text = target.write(traces, to);
   if (left < all) text += fmt::format("{} of {} events\n", count_text(left), count_text(all));
   print_result(text);
   return 0;
@@ -244,14 +292,20 @@ void add_export_flags(CLI::App& command, Action& action) {
       .add_option("--max-events", options->max_events,
                   "Whole steps from the front, at most so many events of all traces together")
       ->type_name("N");
+  command
+      .add_option("--import-nvtxt", options->importer,
+                  "ImportNvtxt of Nsight Systems, or none to write text alone\n"
+                  "(default: looks beside nsys, and where Nsight Systems installs)")
+      ->type_name("PROGRAM");
   command.add_flag("--force", options->force, "Overwrite what is there");
   command.footer(
       "Examples:\n"
       "  ddpprof export ddpprof-runs/20260131-123456-bert-base --to nsys-sqlite --out run.sqlite\n"
       "  ddpprof export RUN --strategy ddp --to chrome --out ddp-traces\n"
-      "  ddpprof export RUN --time-range 200ms:400ms --to perfetto --out part.pftrace.gz");
+      "  ddpprof export RUN --time-range 200ms:400ms --to perfetto --out part.pftrace.gz\n"
+      "  ddpprof export RUN --strategy ddp --to nsys-rep --out ddp.nsys-rep");
   command.callback([&action, options] {
-    action = [options](const Surroundings&) { return run_export(*options); };
+    action = [options](const Surroundings& around) { return run_export(*options, around); };
   });
 }
 
@@ -268,7 +322,11 @@ const CommandRow kExportCommand = {
     "               along collectives, and counters, for ui.perfetto.dev (packed if FILE ends in "
     ".gz)\n"
     "  nsys-sqlite  one file with all ranks, in the schema of nsys export, for nsys stats and\n"
-    "               nsys analyze (the window of Nsight Systems opens no such files)",
+    "               nsys analyze (the window of Nsight Systems opens no such files)\n"
+    "  nsys-rep     one file with all ranks for the window of Nsight Systems: ranges alone, "
+    "streams\n"
+    "               are threads there. Made by ImportNvtxt, which comes with it; without one a\n"
+    "               .nvtxt is written instead, with the command that makes FILE of it",
     add_export_flags};
 
 }  // namespace ddpprof
