@@ -121,7 +121,8 @@ class DistributedDataParallel : public Strategy {
 
  private:
   at::Tensor forward(const Batch& batch, bool sync) {
-    const PhaseScope scope(recorder_, Phase::forward, "forward", {.computes = true});
+    const PhaseScope scope(recorder_, Phase::forward, "DistributedDataParallel.forward",
+                           {.computes = true});
     delay_.act(Phase::forward);
     if (sync) {
       parts_.logger->set_runtime_stats_and_log();
@@ -138,6 +139,8 @@ class DistributedDataParallel : public Strategy {
     }
     at::Tensor output;  // (B, …)
     {
+      const PhaseScope module(recorder_, Phase::forward, "forward",
+                              {.computes = true, .brief = true});
       const AutocastScope autocast(device().type(), autocast_type(options_.precision));
       output = model_->forward(batch.inputs);
     }

@@ -84,7 +84,7 @@ def add(records, visits, event, args):
     if category in KINDS:
         records.work.append(Work(begin, end, KINDS[category], readable(event["name"]),
                                  args["correlation"], args["activity"]))
-    elif category == "cuda_runtime":
+    elif category in ("cuda_runtime", "cuda_driver"):
         records.calls.append(Call(begin, end, args["thread"], args["correlation"]))
     elif category == "user_annotation" and "collective" in args:
         records.collectives.append(Collective(

@@ -55,7 +55,7 @@ void NativeEventSink::add(const NativeEvent& event) {
   ++events_count_;  // people count from one
   if (event.phase != "X") return;
   if (event.category == "user_annotation") return add_annotation(event);
-  if (event.category == "cuda_runtime") return add_call(event);
+  if (event.category == "cuda_runtime" || event.category == "cuda_driver") return add_call(event);
   if (event.category == "kernel" || event.category == "gpu_memcpy" ||
       event.category == "gpu_memset") {
     return add_work(event);
@@ -136,11 +136,17 @@ void NativeEventSink::add_collective(const NativeEvent& event) {
     }
     work = static_cast<std::uint32_t>(*event.work);
   }
+  std::optional<ElementType> element_type;
+  if (event.element_type) {
+    element_type = parse_element_type(*event.element_type);
+    if (!element_type) fail(fmt::format("unknown dtype \"{}\"", *event.element_type));
+  }
   trace_.collectives.push_back(
       {.kind = *kind,
        .communicator = names_.intern(need(event.communicator, "Process Group Name")),
        .sequence = need(event.sequence, "Seq"),
        .bytes = need(event.bytes, "bytes"),
+       .element_type = element_type,
        .gradient = need(event.gradient, "gradient"),
        .bucket = narrow(event.bucket, "bucket"),
        .root = narrow(event.root, "root"),

@@ -15,7 +15,7 @@ struct NativeEvent {
   std::string_view category, name;
   std::optional<std::int64_t> begin_ns, duration_ns;
   // From "args".
-  std::optional<std::string_view> scope_phase, activity, collective, communicator;
+  std::optional<std::string_view> scope_phase, activity, collective, communicator, element_type;
   std::optional<std::int64_t> step, visit, cpu_ns, replica, thread, correlation, device, stream,
       bytes, sequence, bucket, root, ready_ns, work;
   std::optional<bool> computes, synchronizes, gradient, losses;

@@ -50,11 +50,12 @@ constexpr std::array<Member<bool>, 4> kTruths = {{
     {"gradient", &NativeEvent::gradient},
     {"losses", &NativeEvent::losses},
 }};
-constexpr std::array<Member<std::string_view>, 4> kTexts = {{
+constexpr std::array<Member<std::string_view>, 5> kTexts = {{
     {"phase", &NativeEvent::scope_phase},
     {"activity", &NativeEvent::activity},
     {"collective", &NativeEvent::collective},
     {"Process Group Name", &NativeEvent::communicator},
+    {"dtype", &NativeEvent::element_type},
 }};
 
 class NativeReader {

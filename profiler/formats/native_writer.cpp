@@ -45,6 +45,26 @@ std::string_view work_category(const Work& work, std::string_view name) {
   return "kernel";
 }
 
+// CUDA's driver calls begin with "cu", its runtime's with "cuda".
+std::string_view call_category(std::string_view name) {
+  return name.starts_with("cu") && !name.starts_with("cuda") ? "cuda_driver" : "cuda_runtime";
+}
+
+bool gives_as_much_as_it_takes(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::broadcast ||
+         kind == CollectiveKind::reduce;
+}
+
+// "[0, 1, 2]", or "[0, 1, ..., 99]" where there are many.
+std::string all_ranks(std::int32_t world_size) {
+  if (world_size > 64) return fmt::format("[0, 1, ..., {}]", world_size - 1);
+  std::string text = "[";
+  for (std::int32_t rank = 0; rank < world_size; ++rank) {
+    text += fmt::format("{}{}", rank == 0 ? "" : ", ", rank);
+  }
+  return text + "]";
+}
+
 std::vector<Span> spans_of(const std::vector<Collective>& collectives) {
   std::vector<Span> spans;
   for (const Collective& collective : collectives) spans.push_back(collective.span);
@@ -57,7 +77,8 @@ class EventWriter {
       : json_(json),
         trace_(trace),
         backend_(trace.info.devices_are_threads ? "gloo" : "nccl"),
-        rows_(find_rows(spans_of(trace.collectives))) {
+        rows_(find_rows(spans_of(trace.collectives))),
+        ranks_(trace.info.strategy == "ddp" ? all_ranks(trace.info.world_size) : "") {
     for (const Thread& thread : trace.threads) {
       if (thread.is_main) process_id_ = main_row_ = thread.system_id;
     }
@@ -187,7 +208,8 @@ class EventWriter {
   }
 
   void write(const Call& call) {
-    begin_event("cuda_runtime", name(call.name), process_id_, row_of(call.thread), call.span);
+    begin_event(call_category(name(call.name)), name(call.name), process_id_, row_of(call.thread),
+                call.span);
     json_.member("correlation", call.correlation);
     json_.member("synchronizes", call.synchronizes);
     json_.member("thread", static_cast<std::int64_t>(call.thread.index));
@@ -205,9 +227,7 @@ class EventWriter {
     if (work.captured_phase) json_.member("phase", to_string(*work.captured_phase));
     // For other tools; ours takes it from the collective.
     if (const auto found = carried_by_.find(index); found != carried_by_.end()) {
-      json_.member("Collective name", kineto_name(found->second->kind));
-      json_.member("Process Group Name", name(found->second->communicator));
-      json_.member("Seq", found->second->sequence);
+      write_kineto_args(*found->second);
     }
     end_event();
   }
@@ -223,9 +243,7 @@ class EventWriter {
   void write(const Collective& collective, std::int64_t row) {
     begin_event("user_annotation", fmt::format("{}:{}", backend_, to_string(collective.kind)),
                 process_id_, kCollectiveRow + row, collective.span);
-    json_.member("Collective name", kineto_name(collective.kind));
-    json_.member("Process Group Name", name(collective.communicator));
-    json_.member("Seq", collective.sequence);
+    write_kineto_args(collective);
     json_.member("collective", to_string(collective.kind));
     json_.member("bytes", collective.bytes);
     json_.member("gradient", collective.gradient);
@@ -237,6 +255,24 @@ class EventWriter {
     end_event();
   }
 
+  void write_kineto_args(const Collective& collective) {
+    json_.member("Collective name", kineto_name(collective.kind));
+    json_.member("Process Group Name", name(collective.communicator));
+    json_.member("Seq", collective.sequence);
+    if (collective.element_type) {
+      json_.member("dtype", to_string(*collective.element_type));
+      const std::int64_t count = collective.bytes / element_bytes(*collective.element_type);
+      json_.member("In msg nelems", count);
+      if (gives_as_much_as_it_takes(collective.kind)) json_.member("Out msg nelems", count);
+    }
+    // DDP's one group is of all ranks.
+    if (!ranks_.empty()) {
+      json_.member("Group size", trace_.info.world_size);
+      json_.member("Process Group Ranks", ranks_);
+      json_.member("Rank", trace_.info.rank);
+    }
+  }
+
   std::int64_t row_of(ThreadId id) const { return trace_.threads[id.index].system_id; }
 
   JsonWriter& json_;
@@ -245,6 +281,7 @@ class EventWriter {
   const std::vector<std::int64_t> rows_;
   std::int64_t process_id_ = 1;
   std::int64_t main_row_ = 1;
+  const std::string ranks_;
   std::map<std::uint32_t, const Collective*> carried_by_;
 };
 

@@ -1,6 +1,7 @@
 #include "profiler/formats/nsys_sqlite.h"
 
 #include "profiler/formats/common_clock.h"
+#include "profiler/formats/launch_ranges.h"
 #include "profiler/formats/nsys_tables.h"
 #include "profiler/formats/nsys_words.h"
 #include "profiler/formats/work_kind.h"
@@ -187,6 +188,11 @@ class ProcessWriter {
     for (const Scope& scope : trace_.scopes) {
       write_range(scope.span, kPushPop, global_thread(scope.thread.index), category_of(scope.phase),
                   name(scope.name), scope.replica ? SqlValue(*scope.replica) : SqlValue());
+    }
+    for (const LaunchRange& range : find_launch_ranges(trace_)) {
+      const Scope& scope = trace_.scopes[range.scope];
+      write_range(range.span, kPushPop, global_thread(range.thread.index), category_of(scope.phase),
+                  name(scope.name) + " (launches)", {});
     }
     for (const Collective& one : trace_.collectives) {
       write_range(one.span, kStartEnd, main, {},

@@ -243,6 +243,7 @@ class ProcessTracks {
     note("communicator", name(one.communicator));
     note("sequence", one.sequence);
     note("bytes", one.bytes);
+    if (one.element_type) note("dtype", to_string(*one.element_type));
     if (one.bucket) note("bucket", *one.bucket);
     if (one.root) note("root", *one.root);
     const std::uint64_t meeting = meeting_of(trace_, one);

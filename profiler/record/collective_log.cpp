@@ -71,6 +71,7 @@ CollectiveHandle CollectiveLog::begin(const CollectiveStart& start) noexcept {
                       .communicator = {communicator},
                       .sequence = start.sequence,
                       .bytes = start.bytes,
+                      .element_type = start.element_type,
                       .gradient = start.gradient,
                       .bucket = start.bucket,
                       .root = start.root,

@@ -40,6 +40,7 @@ struct CollectiveStart {
   std::string_view communicator = {};  // copied; at most 64 different ones
   std::int64_t sequence = 0;
   std::int64_t bytes = 0;
+  std::optional<ElementType> element_type = {};
   bool gradient = false;
   std::optional<std::int32_t> bucket = {};
   std::optional<std::int32_t> root = {};  // rooted collectives

@@ -1,14 +1,33 @@
 #include "profiler/trace/trace.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 
 namespace ddpprof {
 
+namespace {
+
+template <typename Enum, std::size_t kCount>
+std::optional<Enum> find_name(const std::string_view (&names)[kCount], std::string_view text) {
+  const auto* const found = std::ranges::find(names, text);
+  if (found == std::end(names)) return std::nullopt;
+  return static_cast<Enum>(found - std::begin(names));
+}
+
+}  // namespace
+
 std::optional<CollectiveKind> parse_collective_kind(std::string_view text) {
-  const auto found = std::ranges::find(kCollectiveKindNames, text);
-  if (found == std::end(kCollectiveKindNames)) return std::nullopt;
-  return static_cast<CollectiveKind>(found - std::begin(kCollectiveKindNames));
+  return find_name<CollectiveKind>(kCollectiveKindNames, text);
+}
+
+std::optional<ElementType> parse_element_type(std::string_view text) {
+  return find_name<ElementType>(kElementTypeNames, text);
+}
+
+std::int64_t element_bytes(ElementType type) {
+  constexpr std::int64_t kBytes[] = {4, 8, 2, 2, 4, 8, 2, 1, 1, 1};
+  return kBytes[static_cast<std::size_t>(type)];
 }
 
 NameTable::NameTable(std::vector<std::string>& names) : names_(names) {

@@ -106,12 +106,27 @@ enum class CollectiveKind : std::uint8_t {
   barrier,
 };
 
+// Of a collective's data. Sizes: 4, 8, 2, 2, 4, 8, 2, 1, 1 and 1 byte.
+enum class ElementType : std::uint8_t {
+  float32,
+  float64,
+  float16,
+  bfloat16,
+  int32,
+  int64,
+  int16,
+  int8,
+  uint8,
+  boolean,
+};
+
 // One collective as this rank took part in it.
 struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   NameId communicator;
   std::int64_t sequence = 0;  // position in the communicator's order; equal on all its ranks
   std::int64_t bytes = 0;
+  std::optional<ElementType> element_type = {};
   bool gradient = false;               // reduces gradients (and is not a used-map, a metric, …)
   std::optional<std::int32_t> bucket;  // DDP
   std::optional<std::int32_t> root;    // rooted collectives
@@ -245,6 +260,16 @@ constexpr std::string_view to_string(CollectiveKind kind) {
   return kCollectiveKindNames[static_cast<std::size_t>(kind)];
 }
 std::optional<CollectiveKind> parse_collective_kind(std::string_view text);
+
+// As PyTorch's traces spell them. Source: c10::toString(ScalarType).
+inline constexpr std::string_view kElementTypeNames[] = {
+    "Float", "Double", "Half", "BFloat16", "Int", "Long", "Short", "Char", "Byte", "Bool"};
+
+constexpr std::string_view to_string(ElementType type) {
+  return kElementTypeNames[static_cast<std::size_t>(type)];
+}
+std::optional<ElementType> parse_element_type(std::string_view text);
+std::int64_t element_bytes(ElementType type);
 
 // Gives each distinct name one id, in order of first use, and appends new ones to `names`.
 class NameTable {

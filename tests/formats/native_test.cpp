@@ -44,6 +44,34 @@ TEST(Native, ADeviceWithoutANumberIsWrittenAsBefore) {
       contains(write_native(phases_trace()), R"("memory_bytes": 80000000000,"number": 1})"));
 }
 
+TEST(Native, ACallIsOfTheDriverOrOfTheRuntime) {
+  Trace trace = small_trace();
+  trace.names[trace.calls[0].name.index] = "cuLaunchKernelEx";
+  const std::string text = write_native(trace);
+  EXPECT_EQ(read_native(text, "test"), trace);
+  EXPECT_TRUE(contains(text, R"("cat": "cuda_driver","name": "cuLaunchKernelEx")"));
+  EXPECT_TRUE(contains(text, R"("cat": "cuda_runtime","name": "cudaStreamSynchronize")"));
+}
+
+// On the annotation and on the kernel that carries it.
+TEST(Native, SaysOfACollectiveWhatPyTorchSays) {
+  const std::string text = write_native(small_trace());
+  const std::string_view args =
+      R"("Collective name": "allreduce","Process Group Name": "0","Seq": 41,"dtype": "Float",)"
+      R"("In msg nelems": 85002,"Out msg nelems": 85002,"Group size": 2,)"
+      R"("Process Group Ranks": "[0, 1]","Rank": 1)";
+  const std::size_t on_kernel = text.find(args);
+  ASSERT_NE(on_kernel, std::string::npos) << text;
+  EXPECT_NE(text.find(args, on_kernel + 1), std::string::npos);
+  Trace large = small_trace();
+  large.info.world_size = 100;
+  EXPECT_TRUE(contains(write_native(large), R"("Process Group Ranks": "[0, 1, ..., 99]")"));
+  Trace dp = small_trace();
+  dp.info.strategy = "dp";
+  EXPECT_FALSE(contains(write_native(dp), "Group size"))
+      << "DP has no process group, and readers know it by that";
+}
+
 TEST(Native, AnEmptyTraceSurvives) {
   EXPECT_EQ(read_native(write_native(Trace{}), "test"), Trace{});
 }

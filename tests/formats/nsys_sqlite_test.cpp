@@ -1,6 +1,7 @@
 // What `nsys stats` needs of a file of ours, in queries of our own: tables, columns and joins.
 #include "profiler/formats/nsys_sqlite.h"
 
+#include "profiler/formats/launch_ranges.h"
 #include "tests/formats/random_trace.h"
 #include "tests/formats/small_trace.h"
 
@@ -200,6 +201,20 @@ TEST(NsysSqlite, TellsWhichRangeLaunchedAKernel) {
             {"2", "step", "-"}}));
 }
 
+TEST(NsysSqlite, GivesLaunchesOfAutogradThePhaseOfMain) {
+  Trace trace = test::small_trace();
+  trace.threads.push_back({.system_id = 4730, .life = {}, .name = "autograd", .replica = {}});
+  Call call = trace.calls[0];
+  call.thread = {2};
+  trace.calls = {call};  // while main is in its forward
+  EXPECT_EQ(written({trace}).query(
+                "SELECT s.value, n.globalTid & 0xFFFFFF, n.category, n.end - n.start FROM "
+                "NVTX_EVENTS n JOIN StringIds s ON s.id = n.textId WHERE n.eventType = 59 AND "
+                "s.value LIKE '%(launches)'"),
+            (Rows{{"DistributedDataParallel.forward (launches)", "3",
+                   std::to_string(static_cast<int>(Phase::forward) + 1), "4999"}}));
+}
+
 // As cuda_gpu_mem_time_sum does.
 TEST(NsysSqlite, NamesCopiesAndTheirMemories) {
   const Database database = written({test::small_trace()});
@@ -294,7 +309,7 @@ TEST(NsysSqlite, HoldsEveryRecordOfAnyTraceAndTheSameBytesEachTime) {
       work += trace.work.size();
       calls += trace.calls.size();
       ranges += trace.steps.size() + trace.scopes.size() + trace.collectives.size() +
-                trace.device_phases.size();
+                trace.device_phases.size() + find_launch_ranges(trace).size();
     }
     const auto rows = [&](const std::string& table, const std::string& where = "1") {
       return database.has_table(table)

@@ -144,6 +144,10 @@ struct Drawer {
             .step = random_integer(random),
             .phase = static_cast<Phase>(below(kPhaseNames.size()))};
   }
+  std::optional<ElementType> element_type() const {
+    if (random_bool(random)) return std::nullopt;
+    return static_cast<ElementType>(below(std::size(kElementTypeNames)));
+  }
   Collective collective() const {
     std::optional<std::uint32_t> carried_by;
     if (!trace.work.empty() && random_bool(random)) {
@@ -153,6 +157,7 @@ struct Drawer {
             .communicator = name(),
             .sequence = random_integer(random),
             .bytes = random_integer(random),
+            .element_type = element_type(),
             .gradient = random_bool(random),
             .bucket = maybe<std::int32_t>(random, random_small_integer),
             .root = maybe<std::int32_t>(random, random_small_integer),

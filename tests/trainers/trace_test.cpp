@@ -59,6 +59,18 @@ std::vector<Collective> gradient_reductions(const Trace& trace) {
   return result;
 }
 
+// Each scope of `inner` lies in one of `outer`; one of either a step. Ranges are named as in
+// PyTorch's own traces, and around ours.
+void expect_one_in_each(const Trace& trace, std::string_view outer, std::string_view inner) {
+  const std::vector<Scope> outers = scopes_named(trace, outer);
+  const std::vector<Scope> inners = scopes_named(trace, inner);
+  EXPECT_EQ(outers.size(), static_cast<std::size_t>(kRecordedSteps)) << outer;
+  ASSERT_EQ(inners.size(), outers.size()) << inner;
+  for (std::size_t i = 0; i < outers.size(); ++i) {
+    EXPECT_TRUE(contains(outers[i].span, inners[i].span)) << inner;
+  }
+}
+
 // Each bucket's all-reduce is handed over in a scope of its own, which does not compute, by the
 // thread that brought the bucket's last gradient.
 void expect_launched_in_scopes(const Trace& trace, const std::vector<Collective>& reductions) {
@@ -95,12 +107,15 @@ void expect_sound_steps(const Trace& trace) {
   EXPECT_EQ(trace.info.counts.at("forward"), kRecordedSteps);
   EXPECT_EQ(trace.info.counts.at("backward"), kRecordedSteps);
   EXPECT_EQ(trace.info.counts.at("optimizer"), kRecordedSteps);
+  expect_one_in_each(trace, "optimizer", "Optimizer.step#AdamW.step");
+  expect_one_in_each(trace, "optimizer", "Optimizer.zero_grad#AdamW.zero_grad");
 }
 
 TEST(DdpTrace, HasEveryBucketsAllReduceOfEveryStep) {
   const std::vector<Trace> ranks = record_ddp({"--bucket-cap-mb", "0.1"});
   for (const Trace& trace : ranks) {
     expect_sound_steps(trace);
+    expect_one_in_each(trace, "DistributedDataParallel.forward", "forward");
     EXPECT_EQ(trace.info.ddp_logging_numbers.at("has_rebuilt_buckets"), 1);
     const auto sizes = parse_sizes(trace.info.ddp_logging_texts.at("rebuilt_bucket_sizes"));
     ASSERT_GE(sizes.size(), 3U);
@@ -113,6 +128,7 @@ TEST(DdpTrace, HasEveryBucketsAllReduceOfEveryStep) {
       EXPECT_EQ(reductions[i].kind, CollectiveKind::all_reduce);
       EXPECT_EQ(reductions[i].bucket, static_cast<std::int32_t>(bucket));
       EXPECT_EQ(reductions[i].bytes, sizes[bucket]);
+      EXPECT_EQ(reductions[i].element_type, ElementType::float32);
       ASSERT_TRUE(reductions[i].ready_ns);
       EXPECT_LE(*reductions[i].ready_ns, reductions[i].span.begin_ns);
       EXPECT_LT(reductions[i].span.begin_ns, reductions[i].span.end_ns);
@@ -246,6 +262,9 @@ TEST(DpTrace, HasTheReplicasThreadsAndItsOwnPhases) {
       phases(trace),
       (std::set<Phase>{Phase::data, Phase::scatter, Phase::replicate, Phase::forward, Phase::gather,
                        Phase::loss, Phase::backward, Phase::grad_reduce, Phase::optimizer}));
+  for (const char* part : {"scatter", "replicate", "parallel_apply", "gather"}) {
+    expect_one_in_each(trace, "DataParallel.forward", part);
+  }
   EXPECT_EQ(trace.info.devices.size(), 2U);
   EXPECT_EQ(trace.info.counts.at("replicate"), kRecordedSteps);
   EXPECT_EQ(trace.info.counts.at("gather"), kRecordedSteps);

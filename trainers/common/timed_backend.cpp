@@ -18,6 +18,19 @@ std::int64_t count_bytes(const std::vector<at::Tensor>& tensors) {
   return bytes;
 }
 
+// Absent for what PyTorch's groups do not send, or where the tensors differ.
+std::optional<ElementType> element_type_of(const std::vector<at::Tensor>& tensors) {
+  std::optional<ElementType> type;
+  for (const at::Tensor& tensor : tensors) {
+    const std::optional<ElementType> own = parse_element_type(c10::toString(tensor.scalar_type()));
+    if (&tensor != tensors.data() && own != type) {
+      return std::nullopt;
+    }
+    type = own;
+  }
+  return type;
+}
+
 }  // namespace
 
 TimedBackend::TimedBackend(c10::intrusive_ptr<c10d::Backend> inner, at::Device device,
@@ -59,7 +72,8 @@ c10::intrusive_ptr<c10d::Work> TimedBackend::allreduce(std::vector<at::Tensor>& 
   return timed({.kind = CollectiveKind::all_reduce,
                 .communicator = kCommunicator,
                 .sequence = sequence_++,
-                .bytes = count_bytes(tensors)},
+                .bytes = count_bytes(tensors),
+                .element_type = element_type_of(tensors)},
                [&] { return inner_->allreduce(tensors, options); });
 }
 
@@ -73,6 +87,7 @@ c10::intrusive_ptr<c10d::Work> TimedBackend::allreduce_bucket(
                 .communicator = kCommunicator,
                 .sequence = sequence_++,
                 .bytes = count_bytes(tensors),
+                .element_type = element_type_of(tensors),
                 .gradient = true,
                 .bucket = bucket_++},
                [&] { return inner_->allreduce(tensors, options); });
@@ -85,6 +100,7 @@ c10::intrusive_ptr<c10d::Work> TimedBackend::broadcast(std::vector<at::Tensor>& 
                 .communicator = kCommunicator,
                 .sequence = sequence_++,
                 .bytes = count_bytes(tensors),
+                .element_type = element_type_of(tensors),
                 .root = static_cast<std::int32_t>(options.rootRank)},
                [&] { return inner_->broadcast(tensors, options); });
 }
@@ -95,7 +111,8 @@ c10::intrusive_ptr<c10d::Work> TimedBackend::allgather(
   return timed({.kind = CollectiveKind::all_gather,
                 .communicator = kCommunicator,
                 .sequence = sequence_++,
-                .bytes = count_bytes(inputs)},
+                .bytes = count_bytes(inputs),
+                .element_type = element_type_of(inputs)},
                [&] { return inner_->allgather(outputs, inputs, options); });
 }
 

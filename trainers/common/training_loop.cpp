@@ -49,11 +49,17 @@ void TrainingLoop::run_step() {
   {
     const PhaseScope scope(recorder_, Phase::optimizer, "optimizer", {.computes = true});
     delay_.act(Phase::optimizer);
-    optimizer_.step();
+    {
+      const PhaseScope inner(recorder_, Phase::optimizer, "Optimizer.step#AdamW.step",
+                             {.computes = true, .brief = true});
+      optimizer_.step();
+    }
     recorder_.count(Counter::optimizer);
     if (dump_) {
       dump_->write_parameters(steps_count_, strategy_.parameters());
     }
+    const PhaseScope inner(recorder_, Phase::optimizer, "Optimizer.zero_grad#AdamW.zero_grad",
+                           {.computes = true, .brief = true});
     strategy_.zero_gradients();
   }
   if (!first_loss_.defined()) {

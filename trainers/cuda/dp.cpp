@@ -25,10 +25,8 @@ class DataParallel : public Strategy {
         threads_(recorder_, replicas_.count(), options_.dp_threads) {}
 
   at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
-    const auto inputs = scatter(batch);
-    at::Tensor output =
-        devices_.size() == 1 ? forward_alone(inputs.front()) : forward_replicas(inputs);  // (B, …)
-    at::Tensor loss;                                                                      // ()
+    at::Tensor output = forward(batch);  // (B, …)
+    at::Tensor loss;                     // ()
     {
       const PhaseScope scope(recorder_, Phase::loss, "loss", {.computes = true});
       loss = workload_.loss(output, batch);
@@ -43,6 +41,12 @@ class DataParallel : public Strategy {
   }
 
  private:
+  at::Tensor forward(const Batch& batch) {
+    const PhaseScope scope(recorder_, Phase::forward, "DataParallel.forward", {.brief = true});
+    const auto inputs = scatter(batch);
+    return devices_.size() == 1 ? forward_alone(inputs.front()) : forward_replicas(inputs);
+  }
+
   // Shape: result[replica][input] is (B/R, …), on the replica's device.
   std::vector<std::vector<at::Tensor>> scatter(const Batch& batch) {
     const PhaseScope scope(recorder_, Phase::scatter, "scatter", {.computes = true});

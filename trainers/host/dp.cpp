@@ -8,6 +8,9 @@
 #include "trainers/host/replicas.h"
 #include "trainers/workloads/model.h"
 
+#include <utility>
+#include <vector>
+
 #include <ATen/ops/cat.h>
 
 namespace ddpprof {
@@ -23,10 +26,7 @@ class DataParallel : public Strategy {
         threads_(recorder_, options_.workers, options_.dp_threads) {}
 
   at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
-    const auto inputs = scatter(batch);
-    replicate();
-    const std::vector<at::Tensor> outputs = apply(inputs);               // R x (B/R, …)
-    const at::Tensor gathered = gather(outputs);                         // (B, …)
+    const auto [outputs, gathered] = forward(batch);                     // R x (B/R, …), (B, …)
     const at::Tensor loss = differentiate_loss(gathered, batch, scale);  // ()
     backward(outputs, gathered.grad());
     reduce();
@@ -34,6 +34,16 @@ class DataParallel : public Strategy {
   }
 
  private:
+  // What the replicas gave, and all of it as one.
+  std::pair<std::vector<at::Tensor>, at::Tensor> forward(const Batch& batch) {
+    const PhaseScope scope(recorder_, Phase::forward, "DataParallel.forward", {.brief = true});
+    const auto inputs = scatter(batch);
+    replicate();
+    std::vector<at::Tensor> outputs = apply(inputs);
+    at::Tensor gathered = gather(outputs);
+    return {std::move(outputs), std::move(gathered)};
+  }
+
   // Shape: result[replica][input] is (B/R, …), a view.
   std::vector<std::vector<at::Tensor>> scatter(const Batch& batch) {
     const PhaseScope scope(recorder_, Phase::scatter, "scatter", {.computes = true});
