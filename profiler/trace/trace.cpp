@@ -8,8 +8,8 @@ namespace ddpprof {
 
 namespace {
 
-template <typename Enum, std::size_t kCount>
-std::optional<Enum> find_name(const std::string_view (&names)[kCount], std::string_view text) {
+template <typename Enum, std::size_t Count>
+std::optional<Enum> find_name(const std::string_view (&names)[Count], std::string_view text) {
   const auto* const found = std::ranges::find(names, text);
   if (found == std::end(names)) return std::nullopt;
   return static_cast<Enum>(found - std::begin(names));
