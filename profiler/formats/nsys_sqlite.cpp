@@ -149,7 +149,7 @@ class ProcessWriter {
   }
 
   // Shape of NVTX_EVENTS up to int64Value.
-  void write_range(Span span, std::int64_t type, std::int64_t thread, SqlValue category,
+  void write_range(Span span, std::int64_t type, std::int64_t thread, std::optional<Phase> phase,
                    const std::string& text, SqlValue payload) {
     const bool has_end_thread = type == kStartEnd;
     tables_.into("NVTX_EVENTS")
@@ -157,8 +157,8 @@ class ProcessWriter {
               at(span.end_ns),
               type,
               has_end_thread ? SqlValue(++range_) : SqlValue(),
-              category,
-              {},
+              phase ? SqlValue(category_of(*phase)) : SqlValue(),
+              phase ? SqlValue(std::int64_t{color_of(*phase)}) : SqlValue(),
               {},
               thread,
               has_end_thread ? SqlValue(thread) : SqlValue(),
@@ -186,12 +186,12 @@ class ProcessWriter {
       write_range(step.span, kPushPop, main, {}, "step", step.index);
     }
     for (const Scope& scope : trace_.scopes) {
-      write_range(scope.span, kPushPop, global_thread(scope.thread.index), category_of(scope.phase),
+      write_range(scope.span, kPushPop, global_thread(scope.thread.index), scope.phase,
                   name(scope.name), scope.replica ? SqlValue(*scope.replica) : SqlValue());
     }
     for (const LaunchRange& range : find_launch_ranges(trace_)) {
       const Scope& scope = trace_.scopes[range.scope];
-      write_range(range.span, kPushPop, global_thread(range.thread.index), category_of(scope.phase),
+      write_range(range.span, kPushPop, global_thread(range.thread.index), scope.phase,
                   name(scope.name) + " (launches)", {});
     }
     for (const Collective& one : trace_.collectives) {
@@ -201,7 +201,7 @@ class ProcessWriter {
                   one.bytes);
     }
     for (const DevicePhase& phase : trace_.device_phases) {
-      write_range(phase.span, kStartEnd, main, category_of(phase.phase),
+      write_range(phase.span, kStartEnd, main, phase.phase,
                   fmt::format("GPU {} {}", number_of(phase.device), to_string(phase.phase)),
                   phase.step);
     }

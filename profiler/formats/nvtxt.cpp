@@ -1,6 +1,7 @@
 #include "profiler/formats/nvtxt.h"
 
 #include "profiler/formats/common_clock.h"
+#include "profiler/formats/nsys_words.h"
 #include "profiler/formats/track_layout.h"
 #include "profiler/formats/utf8.h"
 
@@ -41,45 +42,49 @@ std::string clean(std::string_view text) {
   return cleaned;
 }
 
-// What a range shows. `color`: a name that the importer knows.
+// What a range shows. `color`: 0xAARRGGBB.
 struct Look {
   std::string text;
   int category = 0;  // phase + 1; 0: none
-  std::string_view color = "PaleGreen";
+  std::uint32_t color = 0xFFBAB0AC;
 };
 
-std::string_view color_of(Activity activity) {
+std::uint32_t color_of(Activity activity) {
   switch (activity) {
     case Activity::communication:
-      return "OrangeRed";
+      return color_of(Phase::all_reduce);
     case Activity::copy:
-      return "Olive";
+      return color_of(Phase::bucket_copy);
     default:
-      return "Blue";
+      return color_of(Phase::backward);
   }
+}
+
+Look look_of(Phase phase, std::string text) {
+  return {std::move(text), static_cast<int>(phase) + 1, color_of(phase)};
 }
 
 Look look_of(const Trace& trace, const Slice& slice) {
   const std::size_t i = slice.index;
   const auto name = [&](NameId id) { return trace.names[id.index]; };
-  const auto category = [](Phase phase) { return static_cast<int>(phase) + 1; };
   switch (slice.kind) {
     case EventKind::step:
       return {.text = fmt::format("step {}", trace.steps[i].index)};
     case EventKind::scope:
-      return {.text = name(trace.scopes[i].name), .category = category(trace.scopes[i].phase)};
+      return look_of(trace.scopes[i].phase, name(trace.scopes[i].name));
     case EventKind::call:
-      return {.text = name(trace.calls[i].name), .color = "Olive"};
+      return {.text = name(trace.calls[i].name)};
     case EventKind::work:
-      return {.text = name(trace.work[i].name), .color = color_of(trace.work[i].activity)};
+      return {.text = short_name(demangled_name(name(trace.work[i].name))),
+              .color = color_of(trace.work[i].activity)};
     case EventKind::device_phase: {
       const Phase phase = trace.device_phases[i].phase;
-      return {.text = std::string(to_string(phase)), .category = category(phase), .color = "Blue"};
+      return look_of(phase, std::string(to_string(phase)));
     }
     case EventKind::collective: {
       const Collective& one = trace.collectives[i];
       return {.text = fmt::format("{} #{}, {} bytes", to_string(one.kind), one.sequence, one.bytes),
-              .color = "OrangeRed"};
+              .color = color_of(Phase::all_reduce)};
     }
   }
   return {};
@@ -103,9 +108,11 @@ class NvtxtWriter {
     std::size_t row = 0;
     for (const TrackLane& lane : lay_out(trace, shift_ns)) {
       ++row;
-      const std::string name = fmt::format("{} {}", title, clean(lane.title));
+      // The window cuts long names off at their end.
+      const std::string own =
+          lane.number == 0 ? lane.title : fmt::format("{} +{}", lane.title, lane.number);
       line("NameOsThread, {}, {}, \"{}\"", process, row,
-           unique(lane.number == 0 ? name : fmt::format("{} +{}", name, lane.number)));
+           unique(fmt::format("{}, {}", clean(own), title)));
       write(trace, lane, process, row);
     }
   }
@@ -120,8 +127,8 @@ class NvtxtWriter {
       const Span span = {placed(slice.span.begin_ns), placed(slice.span.end_ns)};
       while (!ends.empty() && ends.back() <= span.begin_ns) pop();
       const Look look = look_of(trace, slice);
-      line("RangePush, {}, {}, {}, {}, {}, \"{}\"", span.begin_ns, process, row, look.category,
-           look.color, clean(look.text));
+      line("RangePush, {}, {}, {}, {}, {:#010x}, \"{}\"", span.begin_ns, process, row,
+           look.category, look.color, clean(look.text));
       ends.push_back(span.end_ns);
     }
     while (!ends.empty()) pop();

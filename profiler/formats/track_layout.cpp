@@ -93,22 +93,31 @@ class Layout {
   }
 
   void place_threads() {
-    std::vector<std::vector<Slice>> by_thread(trace_.threads.size());
+    // Main threads first, then in order of first appearance.
+    std::map<std::pair<bool, std::string>, std::size_t> position_of;
+    std::vector<std::pair<std::string, std::vector<Slice>>> tracks;
+    std::vector<std::size_t> track_of(trace_.threads.size());
+    for (const bool is_main : {true, false}) {
+      for (std::size_t i = 0; i < trace_.threads.size(); ++i) {
+        const Thread& thread = trace_.threads[i];
+        if (thread.is_main != is_main) continue;
+        const auto [found, is_new] = position_of.try_emplace({is_main, thread.name}, tracks.size());
+        if (is_new) tracks.emplace_back(thread.name, std::vector<Slice>());
+        track_of[i] = found->second;
+      }
+    }
+    const auto add = [&](ThreadId thread, const Slice& slice) {
+      tracks[track_of[thread.index]].second.push_back(slice);
+    };
     for (std::size_t i = 0; i < trace_.scopes.size(); ++i) {
-      const Scope& scope = trace_.scopes[i];
-      by_thread[scope.thread.index].push_back(slice_of(scope.span, EventKind::scope, i));
+      add(trace_.scopes[i].thread, slice_of(trace_.scopes[i].span, EventKind::scope, i));
     }
     for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
-      const Call& call = trace_.calls[i];
-      by_thread[call.thread.index].push_back(slice_of(call.span, EventKind::call, i));
+      add(trace_.calls[i].thread, slice_of(trace_.calls[i].span, EventKind::call, i));
     }
-    std::vector<std::size_t> order(by_thread.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, {},
-                             [&](std::size_t i) { return trace_.threads[i].is_main ? 0 : 1; });
-    for (const std::size_t i : order) {
-      std::ranges::stable_sort(by_thread[i], comes_first);
-      place(trace_.threads[i].name, nest(by_thread[i]));
+    for (auto& [name, slices] : tracks) {
+      std::ranges::stable_sort(slices, comes_first);
+      place(name, nest(slices));
     }
   }
 

@@ -25,7 +25,8 @@ struct TrackLane {
   std::vector<Slice> slices;
 };
 
-// From the top: steps; a track a thread, main first, with its scopes and the calls inside them;
+// From the top: steps; a track for the threads of one name, main first, with their scopes and the
+// calls inside them (DataParallel's replicas have new threads every step);
 // collectives; a track a stream of a GPU, those that compute most first, those that only
 // communicate last; phases of a device where its work was not recorded. Work of one stream never
 // nests: what overlaps is on another lane. `shift_ns` is added to all times.

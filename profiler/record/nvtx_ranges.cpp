@@ -1,5 +1,7 @@
 #include "profiler/record/nvtx_ranges.h"
 
+#include "profiler/trace/labels.h"
+
 #include <string>
 
 #include <nvtx3/nvToolsExt.h>
@@ -49,6 +51,8 @@ void NvtxRanges::begin_scope(const HostScope& scope) noexcept {
   if (domain_ == nullptr) return;
   nvtxEventAttributes_t attributes = empty_attributes();
   attributes.category = category_of(scope.phase);
+  attributes.colorType = NVTX_COLOR_ARGB;
+  attributes.color = color_of(scope.phase);
   attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
   attributes.message.registered = registered(scope.name);
   if (scope.replica) set_payload(attributes, *scope.replica);

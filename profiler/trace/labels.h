@@ -63,6 +63,14 @@ constexpr std::string_view to_string(Phase phase) {
   return kPhaseNames[static_cast<std::size_t>(phase)];
 }
 
+// In which viewers show a phase: 0xAARRGGBB.
+constexpr std::uint32_t color_of(Phase phase) {
+  constexpr std::array<std::uint32_t, kPhaseNames.size()> kColors = {
+      0xFF9C755F, 0xFFF1CE63, 0xFFF28E2B, 0xFF59A14F, 0xFFD4A6C8, 0xFF86BCB6, 0xFF4E79A7,
+      0xFF8CD17D, 0xFFFF9D9A, 0xFFE15759, 0xFFB07AA1, 0xFFBAB0AC, 0xFFBAB0AC, 0xFF499894};
+  return kColors[static_cast<std::size_t>(phase)];
+}
+
 // Absent when the text names no enumerator.
 std::optional<Activity> parse_activity(std::string_view text);
 std::optional<StallKind> parse_stall_kind(std::string_view text);

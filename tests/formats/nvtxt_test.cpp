@@ -149,19 +149,19 @@ TEST(Nvtxt, HasARowForEachTrack) {
   const Import import(write_nvtxt(std::vector{test::small_trace()}));
   EXPECT_EQ(import.process_names, (std::map<std::int64_t, std::string>{{1, "ddp rank 1"}}));
   EXPECT_EQ(import.all_row_names(),
-            (std::set<std::string>{"ddp rank 1 steps", "ddp rank 1 main", "ddp rank 1 replica 1",
-                                   "ddp rank 1 GPU 1 stream 7", "ddp rank 1 GPU 1 stream 20",
-                                   "ddp rank 1 collectives", "ddp rank 1 collectives +1"}));
+            (std::set<std::string>{"steps, ddp rank 1", "main, ddp rank 1", "replica 1, ddp rank 1",
+                                   "GPU 1 stream 7, ddp rank 1", "GPU 1 stream 20, ddp rank 1",
+                                   "collectives, ddp rank 1", "collectives +1, ddp rank 1"}));
 }
 
 TEST(Nvtxt, HasStepsScopesAndTheCallsInThem) {
   const Import import(write_nvtxt(std::vector{test::small_trace()}));
-  const auto steps = import.on("ddp rank 1 steps");
+  const auto steps = import.on("steps, ddp rank 1");
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0].text, "step 10");
   EXPECT_EQ(steps[0].span, (Span{0, 2'000'000})) << "0 is the first event of all";
   EXPECT_EQ(steps[1].text, "step 11");
-  const auto main = import.on("ddp rank 1 main");
+  const auto main = import.on("main, ddp rank 1");
   ASSERT_EQ(main.size(), 3u);
   EXPECT_EQ(main[0].text, "DistributedDataParallel.forward");
   EXPECT_EQ(main[0].span, (Span{100, 500'000}));
@@ -172,14 +172,14 @@ TEST(Nvtxt, HasStepsScopesAndTheCallsInThem) {
 
 TEST(Nvtxt, SaysWhatACollectiveCarries) {
   const Import import(write_nvtxt(std::vector{test::small_trace()}));
-  EXPECT_EQ(import.on("ddp rank 1 collectives").at(0).text, "all_reduce #41, 340008 bytes");
+  EXPECT_EQ(import.on("collectives, ddp rank 1").at(0).text, "all_reduce #41, 340008 bytes");
 }
 
 TEST(Nvtxt, TextsLoseWhatTheImporterDoesNotTake) {
   Trace trace = test::small_trace();
   trace.names[trace.scopes[1].name.index] = "a \"b\"\\\n\tc, d \x7f\xc3\xa4";
   const Import import(write_nvtxt(std::vector{trace}));
-  EXPECT_EQ(import.on("ddp rank 1 replica 1").at(0).text, "a 'b'\\  c, d  \xc3\xa4");
+  EXPECT_EQ(import.on("replica 1, ddp rank 1").at(0).text, "a 'b'\\  c, d  \xc3\xa4");
 }
 
 TEST(Nvtxt, KernelsThatOverlapGetFurtherRows) {
@@ -190,8 +190,30 @@ TEST(Nvtxt, KernelsThatOverlapGetFurtherRows) {
   trace.work[2].span = {work.span.end_ns - 1, work.span.end_ns + 50};
   trace.collectives.clear();
   const Import import(write_nvtxt(std::vector{trace}));
-  EXPECT_EQ(import.on("ddp rank 1 GPU 1 stream 7").size(), 1u);
-  EXPECT_EQ(import.on("ddp rank 1 GPU 1 stream 7 +1").size(), 2u);
+  EXPECT_EQ(import.on("GPU 1 stream 7, ddp rank 1").size(), 1u);
+  EXPECT_EQ(import.on("GPU 1 stream 7 +1, ddp rank 1").size(), 2u);
+}
+
+// DataParallel's replicas have new threads every step.
+TEST(Nvtxt, ThreadsOfOneNameShareARow) {
+  Trace trace = test::small_trace();
+  Thread next = trace.threads[1];
+  next.system_id = 4721;
+  trace.threads.push_back(next);
+  Scope scope = trace.scopes[1];
+  scope.thread = {2};
+  scope.span = {scope.span.end_ns + 100, scope.span.end_ns + 200};
+  trace.scopes.push_back(scope);
+  const Import import(write_nvtxt(std::vector{trace}));
+  EXPECT_EQ(import.on("replica 1, ddp rank 1").size(), 2u);
+}
+
+TEST(Nvtxt, KernelsHaveTheirShortNames) {
+  Trace trace = test::small_trace();
+  trace.names[trace.work[0].name.index] =
+      "void at::native::vectorized_elementwise_kernel<4, float>(int, float)";
+  const Import import(write_nvtxt(std::vector{trace}));
+  EXPECT_EQ(import.on("GPU 1 stream 7, ddp rank 1").at(0).text, "vectorized_elementwise_kernel");
 }
 
 TEST(Nvtxt, AnEmptyRangeIsAPushAndAPop) {
@@ -212,20 +234,20 @@ TEST(Nvtxt, TracesOfOneClockKeepTheirDistance) {
     step.span = {step.span.begin_ns + 700, step.span.end_ns + 700};
   }
   const Import import(write_nvtxt(traces));
-  EXPECT_EQ(import.on("ddp rank 1 steps").at(0).span.begin_ns, 0);
-  EXPECT_EQ(import.on("ddp rank 0 steps").at(0).span.begin_ns, 700);
+  EXPECT_EQ(import.on("steps, ddp rank 1").at(0).span.begin_ns, 0);
+  EXPECT_EQ(import.on("steps, ddp rank 0").at(0).span.begin_ns, 700);
 }
 
 TEST(Nvtxt, TwoTracesOfOneNameStayApart) {
   const Import import(write_nvtxt(std::vector{test::small_trace(), test::small_trace()}));
   EXPECT_EQ(import.process_names.size(), 2u);
   EXPECT_NE(import.process_names.at(1), import.process_names.at(2));
-  EXPECT_EQ(import.on("ddp rank 1 main").size(), import.on("ddp rank 1 #2 main").size());
+  EXPECT_EQ(import.on("main, ddp rank 1").size(), import.on("main, ddp rank 1 #2").size());
 }
 
 TEST(Nvtxt, TimedPhasesStandOnTheMainStream) {
   const Import import(write_nvtxt(std::vector{test::phases_trace()}));
-  const auto phases = import.on("ddp rank 1 GPU 1 main stream");
+  const auto phases = import.on("GPU 1 main stream, ddp rank 1");
   ASSERT_EQ(phases.size(), 5u);
   EXPECT_EQ(phases[1].text, "forward");
   EXPECT_EQ(phases[1].span.length_ns(), 698'500);
