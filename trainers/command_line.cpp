@@ -3,12 +3,13 @@
 #include "ddpprof_version.h"
 #include "embedded/train_help_footer.h"
 #include "profiler/trace/error.h"
+#include "trainers/choose_word.h"
 #include "trainers/common/trainer_kind.h"
+#include "trainers/update_flags.h"
 #include "trainers/workloads/table.h"
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -27,14 +28,15 @@ constexpr std::array<std::string_view, 2> kDpAutocastNames = {"caller", "pytorch
 struct Given {
   std::optional<std::int64_t> batch, steps;
   std::optional<std::string> precision;
-  std::optional<double> learning_rate, weight_decay;
   std::optional<std::int64_t> workers;
-  std::string optimizer = "fused-adamw";
+  UpdateFlags update;
   std::string dp_threads = "fresh", dp_autocast = "caller";
   std::string recorder = "auto";
   std::optional<std::string> delay;
   bool no_cudnn_attention = false;
   bool no_broadcast_buffers = false;
+  bool no_no_sync = false;
+  std::string comm_hook = "none";
 };
 
 std::string footer() {
@@ -66,12 +68,11 @@ void add_training_options(CLI::App& app, TrainOptions& options, Given& given) {
   app.add_option("--micro-steps", options.micro_steps,
                  "Backward passes an optimizer step (gradient accumulation; ddp: no_sync)")
       ->group(kHow);
-  app.add_option("--precision", given.precision, "fp32, fp64 or bf16 (autocast)")->group(kHow);
-  app.add_option("--optimizer", given.optimizer, "fused-adamw or foreach-adamw")->group(kHow);
-  app.add_option("--lr", given.learning_rate, "Learning rate")->group(kHow);
-  app.add_option("--weight-decay", given.weight_decay, "Weight decay")->group(kHow);
+  app.add_option("--precision", given.precision, "fp32, fp64, bf16 or, on GPUs, fp16 (autocast)")
+      ->group(kHow);
   app.add_option("--steps", given.steps, "Optimizer steps of a stand-alone run")->group(kHow);
   app.add_option("--epochs", options.epochs, "Or: epochs of a stand-alone run")->group(kHow);
+  given.update.add_to(app);
 }
 
 void add_parallel_options(CLI::App& app, TrainOptions& options, Given& given) {
@@ -119,6 +120,12 @@ void add_parallel_options(CLI::App& app, TrainOptions& options, Given& given) {
       ->group(kDdp);
   app.add_flag("--find-unused-parameters", reducer.find_unused_parameters,
                "Search the graph for parameters without a gradient, every step")
+      ->group(kDdp);
+  app.add_flag("--no-no-sync", given.no_no_sync,
+               "All-reduce after every micro-step, not only after the last: to see what that costs")
+      ->group(kDdp);
+  app.add_option("--comm-hook", given.comm_hook,
+                 "Gradients travel in: none (their own), fp16, bf16")
       ->group(kDdp);
   app.add_flag("--no-broadcast-buffers", given.no_broadcast_buffers,
                "Do not copy rank 0's buffers to all ranks before each forward")
@@ -190,11 +197,11 @@ Precision choose_precision(const WorkloadRow& row, const Given& given,
   const auto* const found = std::ranges::find(kPrecisionNames, name);
   if (found == std::end(kPrecisionNames)) {
     throw UsageError("--precision " + name, "there is no such precision",
-                     "take fp32, fp64 or bf16");
+                     "take fp32, fp64, bf16 or fp16");
   }
   const auto precision = static_cast<Precision>(found - std::begin(kPrecisionNames));
-  if (precision == Precision::fp16) {
-    throw UsageError("--precision fp16", "needs loss scaling, which this version has not",
+  if (given.precision && precision == Precision::fp16 && kTrainerKind.devices_are_threads) {
+    throw UsageError("--precision fp16", "is for GPUs: most operators have no fast fp16 on a CPU",
                      "take fp32 or bf16");
   }
   if (!given.precision && precision != Precision::fp32 && kTrainerKind.devices_are_threads) {
@@ -203,21 +210,6 @@ Precision choose_precision(const WorkloadRow& row, const Given& given,
     return Precision::fp32;
   }
   return precision;
-}
-
-// Which of `names`, in the order of the enumeration.
-template <typename Enum>
-Enum choose_word(const char* flag, const std::string& word,
-                 std::span<const std::string_view> names) {
-  const auto found = std::ranges::find(names, word);
-  if (found == names.end()) {
-    std::string known(names.front());
-    for (std::size_t i = 1; i < names.size(); ++i) {
-      known += (i + 1 < names.size() ? ", " : " or ") + std::string(names[i]);
-    }
-    throw UsageError(std::string(flag) + " " + word, "there is no such choice", "take " + known);
-  }
-  return static_cast<Enum>(found - names.begin());
 }
 
 void fill_in_devices(TrainOptions& options, const Given& given) {
@@ -241,15 +233,10 @@ void fill_in_defaults(CommandLine& line, const Given& given) {
   options.batch = given.batch.value_or(row->defaults.batch);
   options.steps = given.steps.value_or(row->defaults.steps);
   options.precision = choose_precision(*row, given, options.notes);
-  options.optimizer.learning_rate = given.learning_rate.value_or(row->defaults.learning_rate);
-  options.optimizer.weight_decay = given.weight_decay.value_or(row->defaults.weight_decay);
-  if (given.optimizer == "foreach-adamw") {
-    options.optimizer.kind = OptimizerKind::foreach_adamw;
-  } else if (given.optimizer != "fused-adamw") {
-    throw UsageError("--optimizer " + given.optimizer, "there is no such optimizer",
-                     "optimizers: fused-adamw, foreach-adamw");
-  }
+  given.update.fill_in(row->defaults, options);
   options.reducer.broadcast_buffers = !given.no_broadcast_buffers;
+  options.reducer.no_sync = !given.no_no_sync;
+  options.reducer.comm_hook = choose_word<CommHook>("--comm-hook", given.comm_hook, kCommHookNames);
   if (given.delay) {
     options.delay = parse_delay(*given.delay);
     options.notes.push_back("a delay is planted: " + *given.delay);

@@ -42,16 +42,19 @@ class DistributedDataParallel : public Strategy {
     });
     if (is_planted(fault_, FaultKind::sum_gradients, place_.rank, place_.world_size)) {
       plant_summing_hook(*parts_.reducer, peers_.group);
+    } else {
+      add_comm_hook(*parts_.reducer, peers_.group, options_.reducer.comm_hook);
     }
     peers_.backend->plant(delay_);
     on_sink_backward_ = [this] { delay_first_all_reduce(); };
   }
 
-  at::Tensor forward_backward(const Batch& batch, bool is_last, double scale) override {
+  at::Tensor forward_backward(const Batch& batch, bool is_last, const LossScale& scale) override {
     // A bug of PyTorch 2.11 (pytorch/pytorch pull request 187732): a static graph that sees an
     // unsynchronised backward before its second synchronised one never reduces again. Reducing the
     // sum so far once more does not change it, so the first step synchronises always.
-    const bool sync = is_last || (options_.reducer.static_graph && is_first_step_);
+    const bool sync =
+        is_last || !options_.reducer.no_sync || (options_.reducer.static_graph && is_first_step_);
     is_first_step_ = is_first_step_ && !is_last;
     at::Tensor loss;  // ()
     guarded([&] {
@@ -61,7 +64,7 @@ class DistributedDataParallel : public Strategy {
         loss = workload_.loss(output, batch);
       }
       const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
-      backward(scale == 1 ? loss : loss.mul(scale), sync);
+      backward(scale.applied_to(loss), sync);
       // Backward's computing ended before its wait for the last all-reduce.
       const PhaseScope dropping(recorder_, Phase::backward, "drop_graph",
                                 {.computes = true, .brief = true});

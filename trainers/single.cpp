@@ -10,7 +10,7 @@ class Single : public Strategy {
  public:
   explicit Single(const StrategyInput& input) : Strategy(input) {}
 
-  at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
+  at::Tensor forward_backward(const Batch& batch, bool /*sync*/, const LossScale& scale) override {
     at::Tensor output;  // (B, …)
     {
       const PhaseScope scope(recorder_, Phase::forward, "forward", {.computes = true});
@@ -26,7 +26,7 @@ class Single : public Strategy {
     }
     const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
     plant_in_backward(loss);
-    (scale == 1 ? loss : loss.mul(scale)).backward();
+    scale.applied_to(loss).backward();
     recorder_.count(Counter::backward);
     return drop_graph(output, loss);
   }

@@ -103,6 +103,17 @@ bool Dump::ranks_have_equal_parameters() const {
   return true;
 }
 
+double Dump::step_length(int step) const {
+  const auto before = read_values(folder_.path(), "param", step - 1, 0);
+  const auto after = read_values(folder_.path(), "param", step, 0);
+  EXPECT_EQ(before.size(), after.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+    sum += (after[i] - before[i]) * (after[i] - before[i]);
+  }
+  return std::sqrt(sum);
+}
+
 void expect_equal(const Dump& reference, const std::string& strategy, int devices,
                   const EqualityCase& which, const Arguments& more) {
   SCOPED_TRACE(strategy + " on " + std::to_string(devices) + ": " + to_text(more));

@@ -27,6 +27,8 @@ class Dump {
   // The largest relative difference of any step and rank; infinite where one has no such thing.
   double difference(const Dump& reference, const std::string& what) const;
   bool ranks_have_equal_parameters() const;
+  // Norm of what step `step`, at least 1, did to rank 0's parameters.
+  double step_length(int step) const;
 
  private:
   TemporaryFolder folder_;

@@ -14,9 +14,9 @@ namespace ddpprof {
 namespace {
 
 constexpr std::int64_t kWarmupFaultStep = 2;
-constexpr std::int64_t kThrowingPass = 2;
+constexpr std::int64_t kFaultyPass = 2;
 
-constexpr std::array<FaultRow, 4> kRows = {{
+constexpr std::array<FaultRow, 5> kRows = {{
     {"sum-gradients", "gradients are summed over the devices instead of averaged",
      FaultKind::sum_gradients, true},
     {"die-in-warmup", "the process kills itself at its second step", FaultKind::die_in_warmup,
@@ -25,6 +25,8 @@ constexpr std::array<FaultRow, 4> kRows = {{
      FaultKind::hang_in_warmup, false},
     {"throw-in-backward", "the second backward pass throws, in the middle of a step",
      FaultKind::throw_in_backward, false},
+    {"infinite-gradient", "the gradient in the second backward pass is infinite",
+     FaultKind::infinite_gradient, false},
 }};
 
 std::string fault_names() {
@@ -75,7 +77,12 @@ bool is_planted(const std::optional<Fault>& fault, FaultKind kind, std::int32_t 
 
 bool throws_in_backward(const std::optional<Fault>& fault, std::int64_t pass, std::int32_t rank,
                         std::int32_t world_size) {
-  return pass == kThrowingPass && is_planted(fault, FaultKind::throw_in_backward, rank, world_size);
+  return pass == kFaultyPass && is_planted(fault, FaultKind::throw_in_backward, rank, world_size);
+}
+
+bool has_infinite_gradient(const std::optional<Fault>& fault, std::int64_t pass, std::int32_t rank,
+                           std::int32_t world_size) {
+  return pass == kFaultyPass && is_planted(fault, FaultKind::infinite_gradient, rank, world_size);
 }
 
 void act_out_warmup_fault(const std::optional<Fault>& fault, std::int64_t step, std::int32_t rank,

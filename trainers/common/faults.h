@@ -13,6 +13,7 @@ enum class FaultKind : std::uint8_t {
   die_in_warmup,
   hang_in_warmup,
   throw_in_backward,
+  infinite_gradient,
 };
 
 struct FaultRow {
@@ -46,5 +47,9 @@ void act_out_warmup_fault(const std::optional<Fault>& fault, std::int64_t step, 
 // where throw_in_backward is planted.
 bool throws_in_backward(const std::optional<Fault>& fault, std::int64_t pass, std::int32_t rank,
                         std::int32_t world_size);
+
+// As above, where infinite_gradient is planted: the gradient of the output is infinite.
+bool has_infinite_gradient(const std::optional<Fault>& fault, std::int64_t pass, std::int32_t rank,
+                           std::int32_t world_size);
 
 }  // namespace ddpprof

@@ -26,7 +26,7 @@ Metrics::Metrics(RunContext& context) : context_(context) {
   if (path.empty()) {
     return;
   }
-  context.loop.keep_losses();
+  context.loop.keep_records();
   if (context.input.place.rank == 0) {
     file_.open(path);
     write();
@@ -37,11 +37,16 @@ void Metrics::write() {
   if (context_.input.options.metrics.empty()) {
     return;
   }
-  for (const double loss : context_.loop.take_losses()) {
-    ++steps_count_;
-    if (file_.is_open()) {
-      file_ << "{\"step\": " << steps_count_ << ", \"loss\": " << to_json(loss) << "}\n";
+  for (const TrainingLoop::StepRecord& record : context_.loop.take_records()) {
+    if (!file_.is_open()) {
+      continue;
     }
+    file_ << "{\"step\": " << record.step << ", \"loss\": " << to_json(record.loss)
+          << ", \"learning_rate\": " << to_json(record.learning_rate);
+    if (record.loss_scale) {
+      file_ << ", \"loss_scale\": " << to_json(*record.loss_scale);
+    }
+    file_ << "}\n";
   }
   if (context_.input.place.rank == 0 && !file_.flush()) {
     throw Error("--metrics " + context_.input.options.metrics.string(), "cannot be written",

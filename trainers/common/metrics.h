@@ -1,4 +1,5 @@
-// The file of --metrics: a line {"step": 1, "loss": 2.3} an optimizer step.
+// The file of --metrics: a line {"step": 1, "loss": 2.3, "learning_rate": 0.001} an optimizer step,
+// with "loss_scale" where there is one.
 #pragma once
 
 #include "trainers/common/runs.h"
@@ -19,7 +20,6 @@ class Metrics {
  private:
   RunContext& context_;
   std::ofstream file_;
-  std::int64_t steps_count_ = 0;
 };
 
 }  // namespace ddpprof

@@ -3,6 +3,7 @@
 
 #include "profiler/record/device_source.h"
 #include "trainers/common/delay.h"
+#include "trainers/common/schedule.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -31,6 +32,11 @@ struct WorkloadOptions {
   std::uint64_t seed = 0;
 };
 
+// In which type gradients travel; none: in their own.
+enum class CommHook : std::uint8_t { none, fp16, bf16 };
+
+inline constexpr std::string_view kCommHookNames[] = {"none", "fp16", "bf16"};
+
 // What torch.nn.parallel.DistributedDataParallel takes under the same names.
 struct ReducerOptions {
   std::optional<double> bucket_cap_mb;    // absent: 25, and a first bucket of 1
@@ -39,6 +45,8 @@ struct ReducerOptions {
   bool static_graph = false;
   bool find_unused_parameters = false;
   bool broadcast_buffers = true;
+  bool no_sync = true;  // all micro-steps but the last leave gradients where they are
+  CommHook comm_hook = CommHook::none;
 };
 
 // See ReplicaThreads.
@@ -50,12 +58,24 @@ enum class DpThreads : std::uint8_t { fresh, pool };
 // Source: torch/nn/parallel/parallel_apply.py, 2.11.
 enum class DpAutocast : std::uint8_t { caller, pytorch };
 
-enum class OptimizerKind : std::uint8_t { fused_adamw, foreach_adamw };
+enum class OptimizerKind : std::uint8_t { fused_adamw, foreach_adamw, fused_sgd, foreach_sgd };
+
+inline constexpr std::string_view kOptimizerNames[] = {"fused-adamw", "foreach-adamw", "fused-sgd",
+                                                       "foreach-sgd"};
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::fused_adamw;
   double learning_rate = 0;
   double weight_decay = 0;
+  double momentum = 0.9;  // SGD
+};
+
+// See Update.
+struct LossScaling {
+  enum class Kind : std::uint8_t { none, fixed, dynamic };
+  Kind kind = Kind::none;
+  double scale = 65536;  // at first
+  std::int64_t growth_interval = 2000;
 };
 
 struct TrainOptions {
@@ -65,6 +85,9 @@ struct TrainOptions {
   std::int64_t batch = 0;  // samples an optimizer step, over all devices
   Precision precision = Precision::fp32;
   OptimizerOptions optimizer;
+  ScheduleOptions schedule;
+  LossScaling loss_scaling;
+  std::optional<double> clip_norm;
   std::int64_t micro_steps = 1;
   std::int64_t workers = 1;           // dp: devices
   std::vector<std::int32_t> devices;  // GPUs by number, in replica order; empty: from 0 on

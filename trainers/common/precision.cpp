@@ -5,7 +5,14 @@
 namespace ddpprof {
 
 std::optional<at::ScalarType> autocast_type(Precision precision) {
-  return precision == Precision::bf16 ? std::optional(at::kBFloat16) : std::nullopt;
+  switch (precision) {
+    case Precision::bf16:
+      return at::kBFloat16;
+    case Precision::fp16:
+      return at::kHalf;
+    default:
+      return std::nullopt;
+  }
 }
 
 AutocastScope::AutocastScope(at::DeviceType device, std::optional<at::ScalarType> dtype)

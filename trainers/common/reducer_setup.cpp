@@ -53,6 +53,23 @@ class SummingHook : public c10d::CppCommHookInterface<c10::intrusive_ptr<c10d::P
   }
 };
 
+// What PyTorch's FP16CompressCommHook does, in bf16, which it has in Python only. Divides before it
+// adds, so that the sum has the range of one rank's gradients.
+class Bf16Hook : public c10d::CppCommHookInterface<c10::intrusive_ptr<c10d::ProcessGroup>> {
+ public:
+  using CppCommHookInterface::CppCommHookInterface;
+  c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    const at::Tensor full = bucket.getBufferRef();
+    std::vector<at::Tensor> sent = {full.to(at::kBFloat16).div_(state_->getSize())};
+    const auto reduced = state_->allreduce(sent)->getFuture();
+    return reduced->then(
+        [full](c10::ivalue::Future& future) {
+          return c10::IValue(full.copy_(future.value().toTensorVector().front()));
+        },
+        reduced->elementType());
+  }
+};
+
 class Sink : public torch::autograd::Function<Sink> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& output,
@@ -125,6 +142,15 @@ void broadcast_buffers(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                        const std::vector<at::Tensor>& buffers) {
   const at::NoGradGuard no_grad;
   c10d::broadcast_coalesced(group, buffers, kBroadcastBytes, 0);
+}
+
+void add_comm_hook(c10d::Reducer& reducer, const c10::intrusive_ptr<c10d::ProcessGroup>& group,
+                   CommHook hook) {
+  if (hook == CommHook::fp16) {
+    reducer.register_builtin_comm_hook(c10d::BuiltinCommHookType::FP16_COMPRESS);
+  } else if (hook == CommHook::bf16) {
+    reducer.register_comm_hook(std::make_unique<Bf16Hook>(group));
+  }
 }
 
 void plant_summing_hook(c10d::Reducer& reducer,

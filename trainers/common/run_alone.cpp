@@ -76,7 +76,12 @@ void print_result(RunContext& context, double samples_per_s, std::optional<doubl
                 static_cast<long long>(accuracy->right_count),
                 static_cast<long long>(accuracy->samples_count));
   }
-  std::printf(", %.1f samples/s\n", samples_per_s);
+  std::printf(", %.1f samples/s", samples_per_s);
+  if (const auto skipped = context.loop.update().skipped_count(); skipped.value_or(0) > 0) {
+    std::printf(", %lld step%s skipped by loss scaling", static_cast<long long>(*skipped),
+                *skipped == 1 ? "" : "s");
+  }
+  std::puts("");
   std::fflush(stdout);
 }
 
@@ -84,8 +89,7 @@ void print_result(RunContext& context, double samples_per_s, std::optional<doubl
 
 void run_alone(RunContext& context) {
   const TrainOptions& options = context.input.options;
-  const std::int64_t steps_count =
-      options.epochs ? *options.epochs * context.loop.steps_per_epoch() : options.steps;
+  const std::int64_t steps_count = context.loop.run_steps();
   // At least the last step is recorded.
   const std::int64_t record_from = std::min(options.warmup, steps_count - 1);
   Metrics metrics(context);

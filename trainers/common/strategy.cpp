@@ -4,6 +4,8 @@
 #include "trainers/common/parameters.h"
 #include "trainers/workloads/model.h"
 
+#include <limits>
+
 #include <ATen/Context.h>
 
 namespace ddpprof {
@@ -29,6 +31,11 @@ Strategy::Strategy(const StrategyInput& input)
 
 void Strategy::plant_in_backward(const at::Tensor& output) {
   ++passes_count_;
+  if (has_infinite_gradient(fault_, passes_count_, rank_, world_size_)) {
+    output.register_hook([](const at::Tensor& gradient) {
+      return gradient * std::numeric_limits<double>::infinity();
+    });
+  }
   const bool fails = throws_in_backward(fault_, passes_count_, rank_, world_size_);
   if (fails || delay_.is_in(Phase::backward)) {
     output.register_hook([this, fails](const at::Tensor& /*gradient*/) {

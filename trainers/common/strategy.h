@@ -5,6 +5,7 @@
 #include "trainers/common/control_channel.h"
 #include "trainers/common/faults.h"
 #include "trainers/common/launcher_environment.h"
+#include "trainers/common/loss_scale.h"
 #include "trainers/common/options.h"
 #include "trainers/common/planted_delay.h"
 #include "trainers/common/sampler.h"
@@ -36,11 +37,11 @@ class Strategy {
   Strategy(const Strategy&) = delete;
   Strategy& operator=(const Strategy&) = delete;
 
-  // Forward, loss and backward of one micro-step, whose tensors are on device(): adds `scale` x the
-  // gradient of the mean loss to the parameters' gradients. `sync`: after this micro-step they hold
+  // Forward, loss and backward of one micro-step, whose tensors are on device(): adds the gradient
+  // of the mean loss, scaled, to the parameters' gradients. `sync`: after this micro-step they hold
   // the mean over all devices, on every rank; ranks need not agree before that. Returns the mean
   // loss over this process's devices, detached.
-  virtual at::Tensor forward_backward(const Batch& batch, bool sync, double scale) = 0;
+  virtual at::Tensor forward_backward(const Batch& batch, bool sync, const LossScale& scale) = 0;
 
   // After the update. Gives gradients back to the allocator unless something holds views of them.
   virtual void zero_gradients();

@@ -17,7 +17,7 @@ TrainingLoop::TrainingLoop(const StrategyInput& input, Strategy& strategy, Devic
       strategy_(strategy),
       devices_(devices),
       sampler_(workload_.training.samples_count, options_.batch, options_.workload_options.seed),
-      optimizer_(strategy.parameters(), options_.optimizer) {
+      update_(strategy.parameters(), options_, run_steps()) {
   check_batch_divides(options_.batch, devices.total, options_.micro_steps);
   if (!options_.gradients.empty()) {
     dump_.emplace(options_.gradients, place_.rank);
@@ -28,7 +28,11 @@ void TrainingLoop::run_step() {
   act_out_warmup_fault(fault_, steps_count_ + 1, place_.rank, place_.world_size);
   delay_.begin_step(steps_count_);
   recorder_.begin_step(steps_count_);
-  const double scale = 1.0 / static_cast<double>(options_.micro_steps);
+  const double share = 1.0 / static_cast<double>(options_.micro_steps);
+  const LossScale scale{share, update_.scaler()};
+  if (keeps_records_ && scale.scaler) {
+    loss_scales_.push_back(scale.scaler->clone());
+  }
   at::Tensor step_loss;  // ()
   for (std::int64_t micro_step = 0; micro_step < options_.micro_steps; ++micro_step) {
     Batch batch;
@@ -41,36 +45,42 @@ void TrainingLoop::run_step() {
     }
     const bool sync = micro_step + 1 == options_.micro_steps;
     const at::Tensor loss = strategy_.forward_backward(batch, sync, scale);  // ()
-    step_loss = step_loss.defined() ? step_loss.add(loss, scale) : loss.mul(scale);
+    step_loss = step_loss.defined() ? step_loss.add(loss, share) : loss.mul(share);
   }
-  if (dump_) {
-    dump_->write_gradients(steps_count_, strategy_.parameters());
-  }
-  {
-    const PhaseScope scope(recorder_, Phase::optimizer, "optimizer", {.computes = true});
-    delay_.act(Phase::optimizer);
-    {
-      const PhaseScope inner(recorder_, Phase::optimizer, "Optimizer.step#AdamW.step",
-                             {.computes = true, .brief = true});
-      optimizer_.step();
-    }
-    recorder_.count(Counter::optimizer);
-    if (dump_) {
-      dump_->write_parameters(steps_count_, strategy_.parameters());
-    }
-    const PhaseScope inner(recorder_, Phase::optimizer, "Optimizer.zero_grad#AdamW.zero_grad",
-                           {.computes = true, .brief = true});
-    strategy_.zero_gradients();
-  }
+  update_parameters();
   if (!first_loss_.defined()) {
     first_loss_ = step_loss;
   }
   last_loss_ = step_loss;
-  if (keeps_losses_) {
+  if (keeps_records_) {
     losses_.push_back(step_loss);
   }
   ++steps_count_;
   recorder_.end_step();
+}
+
+void TrainingLoop::update_parameters() {
+  constexpr ScopeOptions kInner = {.computes = true, .brief = true};
+  const PhaseScope scope(recorder_, Phase::optimizer, "optimizer", {.computes = true});
+  delay_.act(Phase::optimizer);
+  update_.unscale();
+  if (dump_) {
+    dump_->write_gradients(steps_count_, strategy_.parameters());
+  }
+  {
+    const PhaseScope inner(recorder_, Phase::optimizer, update_.step_name(), kInner);
+    update_.step(steps_count_);
+  }
+  recorder_.count(Counter::optimizer);
+  if (dump_) {
+    dump_->write_parameters(steps_count_, strategy_.parameters());
+  }
+  const PhaseScope inner(recorder_, Phase::optimizer, update_.zero_grad_name(), kInner);
+  strategy_.zero_gradients();
+}
+
+std::int64_t TrainingLoop::run_steps() const {
+  return options_.epochs ? *options_.epochs * steps_per_epoch() : options_.steps;
 }
 
 std::optional<double> TrainingLoop::first_loss() const {
@@ -90,16 +100,32 @@ std::optional<double> TrainingLoop::mean_last_loss() {
   return loss.item<double>() / place_.world_size;
 }
 
-std::vector<double> TrainingLoop::take_losses() {
+std::vector<TrainingLoop::StepRecord> TrainingLoop::take_records() {
   if (losses_.empty()) {
     return {};
   }
+  const auto count = static_cast<std::int64_t>(losses_.size());
   at::Tensor losses = at::stack(losses_).to(at::kDouble);  // (steps)
   losses_.clear();
   strategy_.sum_over_ranks(losses);
   losses = losses.div(place_.world_size).to(at::kCPU);
-  const auto* values = losses.data_ptr<double>();
-  return {values, values + losses.numel()};
+  at::Tensor scales;  // (steps)
+  if (!loss_scales_.empty()) {
+    scales = at::stack(loss_scales_).to(at::kCPU).to(at::kDouble);
+    loss_scales_.clear();
+  }
+  std::vector<StepRecord> records;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t step = steps_count_ - count + i;
+    StepRecord& record = records.emplace_back();
+    record.step = step + 1;
+    record.loss = losses.const_data_ptr<double>()[i];
+    record.learning_rate = update_.learning_rate(step);
+    if (scales.defined()) {
+      record.loss_scale = scales.const_data_ptr<double>()[i];
+    }
+  }
+  return records;
 }
 
 }  // namespace ddpprof

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "trainers/common/gradient_dump.h"
-#include "trainers/common/optimizer.h"
 #include "trainers/common/sampler.h"
 #include "trainers/common/strategy.h"
+#include "trainers/common/update.h"
 
 #include <cstdint>
 #include <optional>
@@ -28,18 +28,29 @@ class TrainingLoop {
   std::int64_t steps_count() const { return steps_count_; }
   std::int64_t steps_per_epoch() const { return sampler_.batches_per_epoch(); }
 
+  // Of the run, when it is given in epochs or steps.
+  std::int64_t run_steps() const;
+  const Update& update() const { return update_; }
+
   // Of this process's devices. Reading waits for the device: not inside a timed step.
   std::optional<double> first_loss() const;
   std::optional<double> last_loss() const;
   // Over all devices of the job; collective.
   std::optional<double> mean_last_loss();
 
-  // The mean over all devices of the job, of every step since the last call; collective. Kept only
-  // with `keep_losses`.
-  void keep_losses() { keeps_losses_ = true; }
-  std::vector<double> take_losses();
+  // Of every step since the last call; collective. Kept only with `keep_records`.
+  struct StepRecord {
+    std::int64_t step = 0;  // from 1 on
+    double loss = 0;        // mean over all devices of the job
+    double learning_rate = 0;
+    std::optional<double> loss_scale;  // absent without loss scaling
+  };
+  void keep_records() { keeps_records_ = true; }
+  std::vector<StepRecord> take_records();
 
  private:
+  void update_parameters();
+
   const TrainOptions& options_;
   const Workload& workload_;
   const LauncherEnvironment& place_;
@@ -49,12 +60,12 @@ class TrainingLoop {
   Strategy& strategy_;
   DeviceSlice devices_;
   Sampler sampler_;
-  AdamW optimizer_;
+  Update update_;
   std::optional<GradientDump> dump_;
   std::int64_t steps_count_ = 0;
-  bool keeps_losses_ = false;
-  at::Tensor first_loss_, last_loss_;  // ()
-  std::vector<at::Tensor> losses_;     // ()
+  bool keeps_records_ = false;
+  at::Tensor first_loss_, last_loss_;             // ()
+  std::vector<at::Tensor> losses_, loss_scales_;  // () each, of the last steps
 };
 
 }  // namespace ddpprof

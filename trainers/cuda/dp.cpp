@@ -24,7 +24,7 @@ class DataParallel : public Strategy {
         replicas_(recorder_, workload_, *model_, devices_),
         threads_(recorder_, replicas_.count(), options_.dp_threads) {}
 
-  at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
+  at::Tensor forward_backward(const Batch& batch, bool /*sync*/, const LossScale& scale) override {
     at::Tensor output = forward(batch);  // (B, …)
     at::Tensor loss;                     // ()
     {
@@ -34,8 +34,8 @@ class DataParallel : public Strategy {
     const PhaseScope scope(recorder_, Phase::backward, "backward", {.computes = true});
     plant_in_backward(loss);
     // The mean over the whole batch already averages over the replicas.
-    const double factor = sums_gradients_ ? scale * static_cast<double>(replicas_.count()) : scale;
-    (factor == 1 ? loss : loss.mul(factor)).backward();
+    const double factor = sums_gradients_ ? static_cast<double>(replicas_.count()) : 1;
+    scale.times(factor).applied_to(loss).backward();
     recorder_.count(Counter::backward);
     return drop_graph(output, loss);
   }

@@ -25,7 +25,7 @@ class DataParallel : public Strategy {
         replicas_(workload_, *model_, options_.workers),
         threads_(recorder_, options_.workers, options_.dp_threads) {}
 
-  at::Tensor forward_backward(const Batch& batch, bool /*sync*/, double scale) override {
+  at::Tensor forward_backward(const Batch& batch, bool /*sync*/, const LossScale& scale) override {
     const auto [outputs, gathered] = forward(batch);                     // R x (B/R, …), (B, …)
     const at::Tensor loss = differentiate_loss(gathered, batch, scale);  // ()
     backward(outputs, gathered.grad());
@@ -94,12 +94,13 @@ class DataParallel : public Strategy {
   }
 
   // Leaves the gradient of the loss in `gathered`.
-  at::Tensor differentiate_loss(const at::Tensor& gathered, const Batch& batch, double scale) {
+  at::Tensor differentiate_loss(const at::Tensor& gathered, const Batch& batch,
+                                const LossScale& scale) {
     const PhaseScope scope(recorder_, Phase::loss, "loss", {.computes = true});
     const at::Tensor loss = workload_.loss(gathered, batch);
     // The mean over the whole batch already averages over the replicas.
-    const double factor = sums_gradients_ ? scale * static_cast<double>(replicas_.count()) : scale;
-    (factor == 1 ? loss : loss.mul(factor)).backward();
+    const double factor = sums_gradients_ ? static_cast<double>(replicas_.count()) : 1;
+    scale.times(factor).applied_to(loss).backward();
     return loss.detach();
   }
 
