@@ -20,6 +20,9 @@ namespace {
 std::string see_help() { return "see " + std::string(kTrainerKind.program) + " --help"; }
 
 constexpr std::int64_t kDefaultWorkers = 2;
+constexpr std::int64_t kMostLoaderThreads = 256;
+constexpr std::int64_t kMostPrefetch = 1024;
+constexpr std::int64_t kMostDataCost_us = 1'000'000;
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 2> kDpThreadsNames = {"fresh", "pool"};
 constexpr std::array<std::string_view, 2> kDpAutocastNames = {"caller", "pytorch"};
@@ -29,6 +32,7 @@ struct Given {
   std::optional<std::int64_t> batch, steps;
   std::optional<std::string> precision;
   std::optional<std::int64_t> workers;
+  std::optional<std::int64_t> prefetch, data_cost_us;
   UpdateFlags update;
   std::string dp_threads = "fresh", dp_autocast = "caller";
   std::string recorder = "auto";
@@ -59,7 +63,7 @@ void add_training_options(CLI::App& app, TrainOptions& options, Given& given) {
   app.add_option("--vocab", workload.vocabulary, "Vocabulary")->group(kGroup);
   app.add_option("--dropout", workload.dropout, "Dropout probability, 0 to less than 1")
       ->group(kGroup);
-  app.add_option("--seed", workload.seed, "Of parameters, sample order, tokens and dropout")
+  app.add_option("--seed", workload.seed, "Of parameters, sample order, synthetic data and dropout")
       ->group(kGroup);
 
   constexpr const char* kHow = "How";
@@ -73,6 +77,29 @@ void add_training_options(CLI::App& app, TrainOptions& options, Given& given) {
   app.add_option("--steps", given.steps, "Optimizer steps of a stand-alone run")->group(kHow);
   app.add_option("--epochs", options.epochs, "Or: epochs of a stand-alone run")->group(kHow);
   given.update.add_to(app);
+}
+
+void add_input_options(CLI::App& app, TrainOptions& options, Given& given) {
+  constexpr const char* kGroup = "Input";
+  app.add_option("--data", options.workload_options.data,
+                 "synthetic: samples made as they are needed, or a safetensors FILE with the "
+                 "workload's tensors (default: the workload's own)")
+      ->group(kGroup);
+  app.add_option("--loader-threads", options.loader.threads,
+                 "Threads that fetch batches ahead; the order stays (default 0: the training "
+                 "thread fetches)")
+      ->group(kGroup);
+  app.add_option("--prefetch", given.prefetch,
+                 "Micro-batches each of them has ready or in the making (default 2)")
+      ->group(kGroup);
+  app.add_flag("--pin-memory", options.loader.pin_memory,
+               "Who fetches puts batches into pinned memory, and they are copied on a stream of "
+               "their own (GPUs)")
+      ->group(kGroup);
+  app.add_option("--data-cost-us", given.data_cost_us,
+                 "Microseconds of CPU time that fetching a training sample takes more, in a busy "
+                 "loop, as decoding would (default 0)")
+      ->group(kGroup);
 }
 
 void add_parallel_options(CLI::App& app, TrainOptions& options, Given& given) {
@@ -167,6 +194,30 @@ void need_positive(const char* flag, std::optional<std::int64_t> value) {
   }
 }
 
+void need_range(const char* flag, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value < low || value > high) {
+    throw UsageError(std::string(flag) + " " + std::to_string(value),
+                     "is not from " + std::to_string(low) + " to " + std::to_string(high),
+                     see_help());
+  }
+}
+
+void check_input_ranges(const TrainOptions& options, const Given& given) {
+  need_range("--loader-threads", options.loader.threads, 0, kMostLoaderThreads);
+  need_range("--data-cost-us", given.data_cost_us.value_or(0), 0, kMostDataCost_us);
+  if (given.prefetch) {
+    need_range("--prefetch", *given.prefetch, 1, kMostPrefetch);
+    if (options.loader.threads == 0) {
+      throw UsageError("--prefetch", "needs threads that fetch ahead",
+                       "add --loader-threads 1, or leave it out");
+    }
+  }
+  if (options.loader.pin_memory && kTrainerKind.devices_are_threads) {
+    throw UsageError("--pin-memory", "is for copies to a GPU, and this trainer has none",
+                     "leave it out: on a CPU batches are used where they were made");
+  }
+}
+
 void check_ranges(const TrainOptions& options, const Given& given) {
   need_positive("--batch", given.batch);
   need_positive("--micro-steps", options.micro_steps);
@@ -177,6 +228,7 @@ void check_ranges(const TrainOptions& options, const Given& given) {
   if (given.steps && options.epochs) {
     throw UsageError("--epochs", "cannot be given together with --steps", "leave one of them out");
   }
+  check_input_ranges(options, given);
   if (options.warmup < 0) {
     throw UsageError("--warmup", "must not be negative", see_help());
   }
@@ -223,6 +275,15 @@ void fill_in_devices(TrainOptions& options, const Given& given) {
       choose_word<RecorderChoice>("--recorder", given.recorder, kRecorderChoiceNames);
 }
 
+void fill_in_loader(TrainOptions& options, const Given& given) {
+  options.loader.prefetch = given.prefetch.value_or(options.loader.prefetch);
+  options.loader.cost_ns = given.data_cost_us.value_or(0) * 1000;
+  if (options.loader.cost_ns > 0) {
+    options.notes.push_back("fetching a sample costs " + std::to_string(*given.data_cost_us) +
+                            " us of CPU time on purpose");
+  }
+}
+
 void fill_in_defaults(CommandLine& line, const Given& given) {
   TrainOptions& options = line.options;
   const WorkloadRow* row = find_workload_row(options.workload);
@@ -241,6 +302,7 @@ void fill_in_defaults(CommandLine& line, const Given& given) {
     options.delay = parse_delay(*given.delay);
     options.notes.push_back("a delay is planted: " + *given.delay);
   }
+  fill_in_loader(options, given);
   fill_in_devices(options, given);
 }
 
@@ -257,6 +319,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
   bool show_version = false;
   app.add_flag("--version", show_version, "Print the version and leave");
   add_training_options(app, line.options, given);
+  add_input_options(app, line.options, given);
   add_parallel_options(app, line.options, given);
   add_output_options(app, line.options, given);
   try {

@@ -53,6 +53,14 @@ std::vector<std::optional<std::int64_t>> peak_memory_bytes(const std::vector<at:
 // Queues the copy; the calling thread does not wait. Threads: the training loop's.
 Batch move_batch(Batch batch, at::Device device);
 
+// A copy in memory that a device reads while the host goes on. Threads: any.
+Batch pin_batch(Batch batch);
+
+// As move_batch(), for a batch from pin_batch(): the copy is queued on a stream of its own, where
+// it waits for nothing, and what the calling thread queues from now on waits for it. For one device
+// a process.
+Batch move_batch_aside(Batch batch, at::Device device);
+
 // Returns when all work queued on the device is done.
 void synchronize(at::Device device);
 

@@ -22,6 +22,9 @@ constexpr std::string_view to_string(Precision precision) {
   return kPrecisionNames[static_cast<std::size_t>(precision)];
 }
 
+// Where a workload's samples come from, beside files.
+inline constexpr std::string_view kSyntheticData = "synthetic";
+
 // Absent: the workload's own value. Given, but unknown to the workload: a UsageError.
 struct WorkloadOptions {
   std::optional<std::int64_t> layers;
@@ -30,6 +33,15 @@ struct WorkloadOptions {
   std::optional<std::int64_t> vocabulary;
   std::optional<double> dropout;
   std::uint64_t seed = 0;
+  std::string data;  // empty: the workload's own; kSyntheticData; else a safetensors file
+};
+
+// Who fetches batches, and how they get to the device.
+struct LoaderOptions {
+  std::int64_t threads = 0;   // 0: the training loop's own
+  std::int64_t prefetch = 2;  // micro-batches a thread that are ready or being made
+  bool pin_memory = false;    // and a stream of their own for the copies; GPUs only
+  std::int64_t cost_ns = 0;   // CPU time that fetching a sample takes more, on purpose
 };
 
 // In which type gradients travel; none: in their own.
@@ -88,6 +100,7 @@ struct TrainOptions {
   ScheduleOptions schedule;
   LossScaling loss_scaling;
   std::optional<double> clip_norm;
+  LoaderOptions loader;
   std::int64_t micro_steps = 1;
   std::int64_t workers = 1;           // dp: devices
   std::vector<std::int32_t> devices;  // GPUs by number, in replica order; empty: from 0 on

@@ -4,6 +4,7 @@
 
 #include <barrier>
 #include <exception>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,7 +55,9 @@ void rethrow_first(const std::vector<std::exception_ptr>& errors) {
 // Threads that wait at one barrier for work and at another for each other.
 class ReplicaThreads::Pool {
  public:
-  Pool(Recorder& recorder, std::int64_t count) : begin_(count + 1), end_(count + 1) {
+  // Guarantees: the threads know how many intra-op threads they have, whoever sets that later.
+  Pool(Recorder& recorder, std::int64_t count)
+      : begin_(count + 1), end_(count + 1), introduced_(count) {
     try {
       for (std::int64_t replica = 0; replica < count; ++replica) {
         threads_.emplace_back([this, &recorder, replica] { serve(recorder, replica); });
@@ -68,6 +71,7 @@ class ReplicaThreads::Pool {
       begin_.arrive_and_wait();
       throw;
     }
+    introduced_.wait();
   }
 
   ~Pool() {
@@ -89,6 +93,7 @@ class ReplicaThreads::Pool {
  private:
   void serve(Recorder& recorder, std::int64_t replica) {
     const ThreadScope thread = introduce(recorder, replica);
+    introduced_.count_down();
     while (true) {
       begin_.arrive_and_wait();
       if (work_ == nullptr) {
@@ -100,6 +105,7 @@ class ReplicaThreads::Pool {
   }
 
   std::barrier<> begin_, end_;
+  std::latch introduced_;
   const Work* work_ = nullptr;
   const at::ThreadLocalState* state_ = nullptr;
   std::vector<std::exception_ptr>* errors_ = nullptr;

@@ -1,7 +1,5 @@
 #include "trainers/common/training_loop.h"
 
-#include "trainers/common/accelerator.h"
-
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/stack.h>
 
@@ -15,8 +13,7 @@ TrainingLoop::TrainingLoop(const StrategyInput& input, Strategy& strategy, Devic
       delay_(input.delay),
       recorder_(input.recorder),
       strategy_(strategy),
-      devices_(devices),
-      sampler_(workload_.training.samples_count, options_.batch, options_.workload_options.seed),
+      loader_(workload_.training, options_, devices, strategy.device()),
       update_(strategy.parameters(), options_, run_steps()) {
   check_batch_divides(options_.batch, devices.total, options_.micro_steps);
   if (!options_.gradients.empty()) {
@@ -37,11 +34,9 @@ void TrainingLoop::run_step() {
   for (std::int64_t micro_step = 0; micro_step < options_.micro_steps; ++micro_step) {
     Batch batch;
     {
-      const PhaseScope scope(recorder_, Phase::data, "data", {.computes = true});
+      const PhaseScope scope(recorder_, Phase::data, "data", {.computes = loader_.computes()});
       delay_.act(Phase::data);
-      batch = move_batch(workload_.training.fetch(sampler_.micro_batch(
-                             steps_count_, micro_step, options_.micro_steps, devices_)),
-                         strategy_.device());
+      batch = loader_.take(steps_count_, micro_step);
     }
     const bool sync = micro_step + 1 == options_.micro_steps;
     const at::Tensor loss = strategy_.forward_backward(batch, sync, scale);  // ()

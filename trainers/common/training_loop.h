@@ -5,6 +5,7 @@
 #pragma once
 
 #include "trainers/common/gradient_dump.h"
+#include "trainers/common/loader.h"
 #include "trainers/common/sampler.h"
 #include "trainers/common/strategy.h"
 #include "trainers/common/update.h"
@@ -26,7 +27,7 @@ class TrainingLoop {
 
   // Optimizer steps so far, and of an epoch.
   std::int64_t steps_count() const { return steps_count_; }
-  std::int64_t steps_per_epoch() const { return sampler_.batches_per_epoch(); }
+  std::int64_t steps_per_epoch() const { return loader_.batches_per_epoch(); }
 
   // Of the run, when it is given in epochs or steps.
   std::int64_t run_steps() const;
@@ -58,8 +59,7 @@ class TrainingLoop {
   PlantedDelay& delay_;
   Recorder& recorder_;
   Strategy& strategy_;
-  DeviceSlice devices_;
-  Sampler sampler_;
+  Loader loader_;
   Update update_;
   std::optional<GradientDump> dump_;
   std::int64_t steps_count_ = 0;

@@ -6,10 +6,11 @@
 #include "trainers/cuda/driver.h"
 #include "trainers/cuda/nccl_backend.h"
 
-#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -64,6 +65,17 @@ std::vector<std::int32_t> chosen_ordinals(const TrainOptions& options, const Dev
   }
   const auto begin = options.devices.begin() + static_cast<std::ptrdiff_t>(first);
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
+template <typename Change>
+Batch change_tensors(Batch batch, const Change& change) {
+  for (at::Tensor& input : batch.inputs) {
+    input = change(input);
+  }
+  if (batch.target.defined()) {
+    batch.target = change(batch.target);
+  }
+  return batch;
 }
 
 }  // namespace
@@ -130,14 +142,35 @@ std::vector<std::optional<std::int64_t>> peak_memory_bytes(const std::vector<at:
 
 // From pinned memory the copy does not wait for the device.
 Batch move_batch(Batch batch, at::Device device) {
-  const auto move = [&](at::Tensor& tensor) {
-    if (tensor.defined()) {
-      tensor = tensor.pin_memory().to(device, /*non_blocking=*/true);
-    }
-  };
-  std::ranges::for_each(batch.inputs, move);
-  move(batch.target);
-  return batch;
+  return change_tensors(std::move(batch), [&](const at::Tensor& tensor) {
+    return tensor.pin_memory().to(device, /*non_blocking=*/true);
+  });
+}
+
+Batch pin_batch(Batch batch) {
+  return change_tensors(std::move(batch),
+                        [](const at::Tensor& tensor) { return tensor.pin_memory(); });
+}
+
+Batch move_batch_aside(Batch batch, at::Device device) {
+  static const c10::cuda::CUDAStream kStream =
+      c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index());
+  const c10::cuda::CUDAStream computing = c10::cuda::getCurrentCUDAStream(device.index());
+  {
+    const c10::cuda::CUDAStreamGuard guard(kStream);
+    batch = change_tensors(std::move(batch), [&](const at::Tensor& tensor) {
+      return tensor.to(device, /*non_blocking=*/true);
+    });
+  }
+  at::cuda::CUDAEvent copied;
+  copied.record(kStream);
+  copied.block(computing);
+  // The memory belongs to the copies' stream: not to be given out again before what computes with
+  // it is done.
+  return change_tensors(std::move(batch), [&](const at::Tensor& tensor) {
+    tensor.record_stream(computing);
+    return tensor;
+  });
 }
 
 void synchronize(at::Device /*device*/) { c10::cuda::device_synchronize(); }

@@ -72,6 +72,11 @@ std::vector<std::optional<std::int64_t>> peak_memory_bytes(const std::vector<at:
 
 Batch move_batch(Batch batch, at::Device /*device*/) { return batch; }
 
+// --pin-memory is refused.
+Batch pin_batch(Batch batch) { return batch; }
+
+Batch move_batch_aside(Batch batch, at::Device /*device*/) { return batch; }
+
 void synchronize(at::Device /*device*/) {}
 
 void* stream_behind(c10d::Work& /*work*/, at::Device /*device*/) { return nullptr; }

@@ -184,6 +184,15 @@ Workload make_bert_base(const WorkloadDefaults& defaults, const WorkloadOptions&
       .fetch = [shape, seed = options.seed](std::span<const std::int64_t> samples) {
         return draw_samples(shape, seed, samples);
       }};
+  workload.fields = {{.name = "input_ids",
+                      .shape = {shape.sequence_length},
+                      .type = at::kLong,
+                      .below = shape.vocabulary},
+                     {.name = "token_type_ids",
+                      .shape = {shape.sequence_length},
+                      .type = at::kLong,
+                      .below = kSegmentsCount},
+                     {.name = "target", .shape = {shape.width}, .type = at::kFloat, .below = {}}};
   workload.loss = [](const at::Tensor& output, const Batch& batch) {
     // Autocast leaves bf16, in which squares and sums lose too much.
     const at::Tensor cls = output.scalar_type() == at::kDouble ? output : output.to(at::kFloat);

@@ -27,7 +27,8 @@ constexpr std::int64_t kImagesCount = 1797;
 constexpr std::int64_t kTestCount = 360;
 constexpr std::int64_t kPixelsCount = 64;
 constexpr std::int64_t kClassesCount = 10;
-constexpr double kBrightest = 16;            // Source: workloads/data/digits.LICENSE.md
+constexpr double kBrightest = 16;  // Source: workloads/data/digits.LICENSE.md
+constexpr std::int64_t kSyntheticCount = 1 << 16;
 constexpr std::size_t kMostBytes = 1 << 20;  // the table has 0.3 MB
 
 class Mlp : public Model {
@@ -114,6 +115,28 @@ DataSet make_data_set(const Digits& digits, std::span<const std::int64_t> rows) 
           }};
 }
 
+// Pixels and label of a sample are a pure function of (seed, sample). A class has bright pixels of
+// its own, and all pixels have noise on them: there is something to learn.
+Batch draw_digits(at::ScalarType dtype, std::uint64_t seed, std::span<const std::int64_t> samples) {
+  constexpr std::uint64_t kNoise = 9;  // 0 to 8 of 16
+  const auto count = static_cast<std::int64_t>(samples.size());
+  at::Tensor images = at::empty({count, kPixelsCount}, at::kFloat);  // (B, 64)
+  at::Tensor labels = at::empty({count}, at::kLong);                 // (B)
+  auto* pixel = images.data_ptr<float>();
+  auto* label = labels.data_ptr<std::int64_t>();
+  for (const std::int64_t sample : samples) {
+    std::uint64_t state = mix(mix(seed) ^ static_cast<std::uint64_t>(sample));
+    *label = static_cast<std::int64_t>(state % kClassesCount);
+    const std::uint64_t bright = mix(static_cast<std::uint64_t>(*label++));  // a bit a pixel
+    for (std::int64_t i = 0; i < kPixelsCount; ++i) {
+      state = mix(state);
+      const std::uint64_t value = (bright >> i & 1U) * (kNoise - 1) + state % kNoise;
+      *pixel++ = static_cast<float>(static_cast<double>(value) / kBrightest);
+    }
+  }
+  return {.inputs = {images.to(dtype)}, .target = labels};
+}
+
 }  // namespace
 
 Workload make_digits_mlp(const WorkloadDefaults& defaults, const WorkloadOptions& options,
@@ -132,11 +155,21 @@ Workload make_digits_mlp(const WorkloadDefaults& defaults, const WorkloadOptions
   workload.model_text += "-" + std::to_string(kClassesCount);
   workload.make_model = [=] { return std::make_shared<Mlp>(layers, width, dropout); };
 
-  const Digits digits = read_digits(precision == Precision::fp64 ? at::kDouble : at::kFloat);
-  const std::vector<std::int64_t> order = split_order();
-  const std::span<const std::int64_t> rows(order);
-  workload.test = make_data_set(digits, rows.first(kTestCount));
-  workload.training = make_data_set(digits, rows.subspan(kTestCount));
+  const at::ScalarType dtype = precision == Precision::fp64 ? at::kDouble : at::kFloat;
+  if (options.data == kSyntheticData) {
+    workload.training = {.samples_count = kSyntheticCount,
+                         .fetch = [dtype, seed = options.seed](auto samples) {
+                           return draw_digits(dtype, seed, samples);
+                         }};
+  } else {
+    const Digits digits = read_digits(dtype);
+    const std::vector<std::int64_t> order = split_order();
+    const std::span<const std::int64_t> rows(order);
+    workload.test = make_data_set(digits, rows.first(kTestCount));
+    workload.training = make_data_set(digits, rows.subspan(kTestCount));
+  }
+  workload.fields = {{.name = "images", .shape = {kPixelsCount}, .type = dtype, .below = {}},
+                     {.name = "labels", .shape = {}, .type = at::kLong, .below = kClassesCount}};
   workload.loss = [](const at::Tensor& output, const Batch& batch) {
     return at::cross_entropy_loss(output, batch.target);
   };

@@ -1,6 +1,7 @@
 #include "trainers/workloads/workload.h"
 
 #include "profiler/trace/error.h"
+#include "trainers/workloads/data_file.h"
 #include "trainers/workloads/model.h"
 #include "trainers/workloads/presets.h"
 #include "trainers/workloads/table.h"
@@ -31,6 +32,10 @@ Workload make_workload(const std::string& name, const WorkloadOptions& options,
       continue;
     }
     Workload workload = maker.make(row->defaults, options, precision);
+    if (!options.data.empty() && options.data != kSyntheticData) {
+      workload.training = read_data_file(options.data, workload.fields, name);
+      workload.test.reset();  // it may be of another kind, or in the file
+    }
     if (precision == Precision::fp64) {
       workload.make_model = [make = std::move(workload.make_model)] {
         std::shared_ptr<Model> model = make();
