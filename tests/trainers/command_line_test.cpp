@@ -73,6 +73,12 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--delay", "forward:device:10"},
                 "--delay forward:device: ",
                 "ddpprof-train-cuda"},
+        Mistake{"LoaderThreads", {"--loader-threads", "-1"}, "--loader-threads -1: ", "--help"},
+        Mistake{
+            "Prefetch", {"--loader-threads", "1", "--prefetch", "0"}, "--prefetch 0: ", "--help"},
+        Mistake{"PrefetchOfNobody", {"--prefetch", "4"}, "--prefetch: ", "--loader-threads 1"},
+        Mistake{"DataCost", {"--data-cost-us", "1000001"}, "--data-cost-us 1000001: ", "--help"},
+        Mistake{"PinMemory", {"--pin-memory"}, "--pin-memory: ", "on a CPU"},
         Mistake{"Both", {"--steps", "1", "--epochs", "1"}, "--epochs: ", "one of them"},
         Mistake{"Flag", {"--fast"}, "command line: ", "--help"},
         Mistake{"Number", {"--batch", "many"}, "command line: ", "--help"},
