@@ -6,6 +6,7 @@
 #include "tools/commands/export.h"
 #include "tools/commands/info.h"
 #include "tools/commands/list.h"
+#include "tools/commands/train.h"
 #include "tools/nearest.h"
 #include "tools/print.h"
 
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -34,12 +36,25 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     "Examples:\n"
     "  ddpprof compare --gpus 2\n"
+    "  ddpprof train --strategy ddp --gpus 2\n"
     "  ddpprof compare --help\n"
     "\n"
     "Exit codes: 0 fine, 1 failed, 2 wrong usage.";
 
 const CommandRow* const kCommands[] = {&kCompareCommand, &kExportCommand, &kInfoCommand,
-                                       &kListCommand};
+                                       &kListCommand, &kTrainCommand};
+
+// The user's settings of NCCL.
+std::map<std::string, std::string> nccl_variables() {
+  std::map<std::string, std::string> found;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (!text.starts_with("NCCL_") || equals == std::string::npos) continue;
+    found[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return found;
+}
 
 Surroundings look_around(int argc, char** argv) {
   Surroundings around;
@@ -56,6 +71,7 @@ Surroundings look_around(int argc, char** argv) {
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
     around.cuda_visible_devices = visible;
   }
+  around.nccl_variables = nccl_variables();
   if (const char* path = std::getenv("PATH")) around.search_path = path;
   return around;
 }
@@ -81,7 +97,9 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& parse_error) 
   if (!app.get_subcommands().empty()) command = app.get_subcommands().front();
   const std::string full = command == &app ? "ddpprof" : "ddpprof " + command->get_name();
   const std::string help = fmt::format("see {} --help", full);
-  const std::vector<std::string> extras = app.remaining(true);
+  // A command that passes flags on cannot have too many.
+  const std::vector<std::string> extras =
+      command->get_allow_extras() ? std::vector<std::string>() : app.remaining(true);
   if (!extras.empty()) {
     const std::string& word = extras.front();
     const bool is_flag = word.starts_with("-");
@@ -105,16 +123,18 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& parse_error) 
                     help);
 }
 
-void print_help(CLI::App& app) {
+void print_help(CLI::App& app, const Surroundings& around) {
   CLI::App* shown = &app;
+  std::string more;
   for (const CommandRow* row : kCommands) {
     if (!app.got_subcommand(row->name)) continue;
+    if (row->more_help != nullptr) more = row->more_help(around);
     shown = app.get_subcommand(row->name);
     shown->description(row->manual);
   }
   // The blank line between description and usage is ours: CLI11 sets none.
   shown->description(shown->get_description() + "\n");
-  print_result(shown->help(shown == &app ? "" : "ddpprof"));
+  print_result(shown->help(shown == &app ? "" : "ddpprof") + more);
 }
 
 int run(int argc, char** argv) {
@@ -133,7 +153,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    print_help(app);
+    print_help(app, around);
     return 0;
   } catch (const CLI::CallForVersion& version) {
     print_result(version.what());

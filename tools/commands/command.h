@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ struct Surroundings {
   std::function<std::int64_t()> now_ns;
   bool stderr_is_terminal = false;
   std::optional<std::string> cuda_visible_devices;
-  std::string search_path;  // PATH: folders of programs, "a:b"
+  std::map<std::string, std::string> nccl_variables;  // NCCL_… of the environment
+  std::string search_path;                            // PATH: folders of programs, "a:b"
 };
 
 // Set by the chosen command's parser, called once by main; returns the exit code.
@@ -35,6 +37,8 @@ struct CommandRow {
   const char* summary;
   const char* manual;  // stands above the flags
   void (*add_flags)(CLI::App& command, Action& action);
+  // What `--help` says below the flags, where it takes a look around; none when null.
+  std::string (*more_help)(const Surroundings&) = nullptr;
 };
 
 }  // namespace ddpprof

@@ -75,6 +75,7 @@ int run_compare(const CompareOptions& options, const Surroundings& surroundings)
   const Offer offer =
       find_offer(options, {.program_folder = surroundings.program_folder,
                            .visible_devices = surroundings.cuda_visible_devices,
+                           .nccl_variables = surroundings.nccl_variables,
                            .on_probe = [&] { progress.show("looking at the GPUs"); }});
   const ComparePlan plan = plan_compare(options, offer);
   check_json_target(options);
@@ -133,6 +134,7 @@ constexpr const char* kFooter =
     "  ddpprof compare\n"
     "  ddpprof compare --gpus 2\n"
     "  ddpprof compare --gpus 2 --batch 128 --dp-threads pool --no-cudnn-attention\n"
+    "  ddpprof compare --gpus 2 --link socket\n"
     "  ddpprof compare --device cpu --workload bert-base --layers 2 --width 128 --seq 32 --batch "
     "16\n"
     "  ddpprof compare --workers 3 --batch 96 --strategies single,ddp --json report.json\n"
@@ -157,6 +159,12 @@ void add_machine_options(CLI::App& command, CompareOptions& options) {
       .add_option("--threads", options.threads,
                   "Threads of operators on the host, a device [cores / devices]")
       ->type_name("N")
+      ->group(group);
+  command
+      .add_option("--link", options.link,
+                  "How NCCL may link GPUs: p2p (its choice), shm (through the host's memory) or "
+                  "socket")
+      ->type_name("NAME")
       ->group(group);
 }
 

@@ -1,6 +1,7 @@
 #include "tools/compare/devices.h"
 
 #include "reports/numbers.h"
+#include "tools/launcher/link.h"
 
 #include <algorithm>
 #include <span>
@@ -12,11 +13,16 @@
 namespace ddpprof {
 namespace {
 
-constexpr std::int64_t kDefaultDevices = 2;
 // Up to these a GPU counts as free: a display, a monitor that looks in.
 constexpr std::int64_t kFreeBytes = std::int64_t{1} << 30;
 constexpr double kFreeBusy = 0.05;
-constexpr const char* kOnCpu = "compare on the CPU: --device cpu --workers 2";
+
+// "compare on the CPU: --device cpu --workers 2".
+std::string on_cpu(const DeviceUse& use) {
+  const std::string workers =
+      use.default_devices > 1 ? fmt::format(" --workers {}", use.default_devices) : "";
+  return fmt::format("{} on the CPU: --device cpu{}", use.verb, workers);
+}
 
 std::string gpus_text(std::int64_t count) {
   return fmt::format("{} NVIDIA GPU{}", count, count == 1 ? "" : "s");
@@ -39,14 +45,14 @@ std::string few_gpus_text(const Offer& offer) {
                      gpus_text(offer.gpus));
 }
 
-std::string few_gpus_hint(const CompareOptions& options, const Offer& offer) {
+std::string few_gpus_hint(const DeviceFlags& flags, const Offer& offer, const DeviceUse& use) {
   std::string hint;
   if (usable_gpus(offer) < offer.gpus) {
     hint = offer.visible_devices ? "unset CUDA_VISIBLE_DEVICES or name more GPUs in it, "
                                  : "see what nvidia-smi says of them, ";
   }
-  if (usable_gpus(offer) > 0) hint += options.gpus ? "ask for fewer, " : "take --gpus 1, ";
-  return fmt::format("{}or {}", hint, kOnCpu);
+  if (usable_gpus(offer) > 0) hint += flags.gpus ? "ask for fewer, " : "take --gpus 1, ";
+  return fmt::format("{}or {}", hint, on_cpu(use));
 }
 
 std::string probe_problem(const Offer& offer) {
@@ -56,30 +62,31 @@ std::string probe_problem(const Offer& offer) {
 }
 
 // How many GPUs were asked for, and proof that they are there.
-std::int64_t needed_gpus(const CompareOptions& options, const Offer& offer) {
-  const std::int64_t asked = options.gpus.value_or(kDefaultDevices);
+std::int64_t needed_gpus(const DeviceFlags& flags, const Offer& offer, const DeviceUse& use) {
+  const std::int64_t asked = flags.gpus.value_or(use.default_devices);
   const std::string subject =
-      options.gpus ? fmt::format("--gpus {}", asked) : std::string("--device cuda");
+      flags.gpus ? fmt::format("--gpus {}", asked) : std::string("--device cuda");
   if (offer.gpus == 0) {
     throw Error(subject, "this machine shows no NVIDIA GPU",
-                fmt::format("to {}; if there are GPUs, check that nvidia-smi lists them", kOnCpu));
+                fmt::format("to {}; if there are GPUs, check that nvidia-smi lists them",
+                            on_cpu(use)));
   }
   if (offer.probe_error) {
     throw Error(subject, "the GPUs cannot be used: " + probe_problem(offer),
                 offer.probe_error->hint);
   }
   if (usable_gpus(offer) < asked) {
-    throw Error(subject, few_gpus_text(offer), few_gpus_hint(options, offer));
+    throw Error(subject, few_gpus_text(offer), few_gpus_hint(flags, offer, use));
   }
   if (!offer.has_cuda_trainer) {
     throw Error(subject, "this build of ddpprof has no trainer for GPUs (ddpprof-train-cuda)",
-                fmt::format("to {}", kOnCpu));
+                fmt::format("to {}", on_cpu(use)));
   }
   return asked;
 }
 
 // Why a run for which nobody chose devices is one on the CPU; empty when it is not.
-std::string why_cpu_by_default(const Offer& offer) {
+std::string why_cpu_by_default(const Offer& offer, const DeviceUse& use) {
   if (offer.gpus == 0) return "No GPU here";
   if (!offer.has_cuda_trainer) return "This build has no trainer for GPUs";
   if (offer.probe_error) {
@@ -87,16 +94,17 @@ std::string why_cpu_by_default(const Offer& offer) {
                        probe_problem(offer));
   }
   const std::int64_t usable = usable_gpus(offer);
-  if (usable >= kDefaultDevices) return "";
+  if (usable >= use.default_devices) return "";
   std::string few = usable < offer.gpus ? few_gpus_text(offer) : std::string();
   if (usable == 0) return few;
   return (few.empty() ? "One GPU" : few + ", and one") +
-         " cannot show DP or DDP at work (--gpus 1 compares on it anyway)";
+         fmt::format(" cannot show DP or DDP at work (--gpus 1 {} on it anyway)",
+                     use.third_person);
 }
 
-std::string why_cpu_as_asked(const CompareOptions& options, const Offer& offer) {
+std::string why_cpu_as_asked(const DeviceFlags& flags, const Offer& offer) {
   if (offer.gpus == 0) return "No GPU here";
-  if (options.device || !offer.has_cuda_trainer) return "As asked";
+  if (flags.device || !offer.has_cuda_trainer) return "As asked";
   return fmt::format("{} here (--gpus), but --workers is for the CPU", gpus_text(offer.gpus));
 }
 
@@ -169,17 +177,51 @@ std::string busy_note(const DeviceProbe& gpu, std::size_t index) {
 
 }  // namespace
 
-DeviceChoice choose_devices(const CompareOptions& options, const Offer& offer) {
-  if (options.gpus || options.device == "cuda") {
-    return {.on_gpus = true, .count = needed_gpus(options, offer), .why_cpu = {}};
+void check_device_flags(const DeviceFlags& flags) {
+  if (flags.device && *flags.device != "cpu" && *flags.device != "cuda") {
+    throw UsageError("--device " + *flags.device, "unknown device", "known are cpu, cuda");
   }
-  if (!may_take_gpus(options)) {
+  if (flags.gpus && flags.device == "cpu") {
+    throw UsageError("--gpus", "contradicts --device cpu", "use --workers N with --device cpu");
+  }
+  if (flags.workers && (flags.gpus || flags.device == "cuda")) {
+    throw UsageError("--workers", fmt::format("is for the CPU and contradicts {}",
+                                              flags.gpus ? "--gpus" : "--device cuda"));
+  }
+  for (const auto& [flag, value] :
+       {std::pair{"--gpus", flags.gpus}, {"--workers", flags.workers}}) {
+    if (value && *value < 1) {
+      throw UsageError(fmt::format("{} {}", flag, *value), "must be at least 1");
+    }
+  }
+  if (flags.link) check_link(*flags.link);
+}
+
+bool may_take_gpus(const DeviceFlags& flags) {
+  return flags.gpus || flags.device == "cuda" || (!flags.device && !flags.workers);
+}
+
+DeviceChoice choose_devices(const DeviceFlags& flags, const Offer& offer, const DeviceUse& use) {
+  if (flags.gpus || flags.device == "cuda") {
+    return {.on_gpus = true, .count = needed_gpus(flags, offer, use), .why_cpu = {}};
+  }
+  if (!may_take_gpus(flags)) {
     return {.on_gpus = false,
-            .count = options.workers.value_or(kDefaultDevices),
-            .why_cpu = why_cpu_as_asked(options, offer)};
+            .count = flags.workers.value_or(use.default_devices),
+            .why_cpu = why_cpu_as_asked(flags, offer)};
   }
-  std::string why_cpu = why_cpu_by_default(offer);
-  return {.on_gpus = why_cpu.empty(), .count = kDefaultDevices, .why_cpu = std::move(why_cpu)};
+  std::string why_cpu = why_cpu_by_default(offer, use);
+  return {.on_gpus = why_cpu.empty(), .count = use.default_devices, .why_cpu = std::move(why_cpu)};
+}
+
+std::map<std::string, std::string> chosen_link(
+    const std::string& link, std::int64_t devices,
+    const std::map<std::string, std::string>& nccl_variables) {
+  if (devices < 2) {
+    throw UsageError("--link " + link, "one GPU is linked to no other",
+                     "take --gpus 2 or more, or leave it out");
+  }
+  return link_environment(link, nccl_variables);
 }
 
 std::vector<std::string> gpu_notes(const CompareOptions& options, const Offer& offer,

@@ -1,5 +1,7 @@
 #include "tools/compare/offer.h"
 
+#include "tools/compare/devices.h"
+#include "tools/launcher/link.h"
 #include "tools/launcher/probe.h"
 #include "tools/machine.h"
 
@@ -16,10 +18,15 @@ std::optional<std::string> version_of(const Probe& probe, const std::string& nam
   return found->second;
 }
 
-void describe_gpus(const Probe& probe, std::int64_t used, MachineInfo& machine) {
-  const auto count = std::min(static_cast<std::size_t>(used), probe.devices.size());
+void describe_gpus(const Probe& probe, const ComparePlan& plan, MachineInfo& machine) {
+  const auto count = std::min(static_cast<std::size_t>(plan.devices), probe.devices.size());
   for (std::size_t i = 0; i < count; ++i) machine.devices.push_back(probe.devices[i].device);
-  if (used > 1 && !probe.link.empty()) machine.link = probe.link;
+  if (plan.devices > 1 && !probe.link.empty()) machine.link = probe.link;
+  // What is there is not what was used.
+  if (plan.link && !plan.link_environment.empty()) {
+    machine.link = fmt::format("{}{} (--link {})", machine.link ? *machine.link + "; NCCL used " : "",
+                               link_text(*plan.link), *plan.link);
+  }
   machine.driver = version_of(probe, "driver");
   machine.cuda = version_of(probe, "cuda");
   machine.nccl = version_of(probe, "nccl");
@@ -35,15 +42,16 @@ void describe_threads(const ComparePlan& plan, MachineInfo& machine) {
 
 }  // namespace
 
-Offer find_offer(const CompareOptions& options, const OfferSources& sources) {
+Offer find_offer(const DeviceFlags& flags, const OfferSources& sources) {
   Offer offer;
   offer.gpus = count_gpus(sources.driver_folder);
   offer.cpus = usable_cpu_count();
   const std::filesystem::path trainer = sources.program_folder / kCudaTrainer;
   offer.has_cuda_trainer = std::filesystem::exists(trainer);
   offer.visible_devices = sources.visible_devices;
+  offer.nccl_variables = sources.nccl_variables;
   const bool is_guest = offer.gpus == 0 && std::filesystem::exists(sources.guest_device);
-  if (!(offer.gpus > 0 || is_guest) || !offer.has_cuda_trainer || !may_take_gpus(options)) {
+  if (!(offer.gpus > 0 || is_guest) || !offer.has_cuda_trainer || !may_take_gpus(flags)) {
     return offer;
   }
   sources.on_probe();
@@ -62,7 +70,7 @@ MachineInfo describe_machine(const ComparePlan& plan, const Offer& offer) {
   if (!plan.on_gpus) {
     describe_threads(plan, machine);
   } else if (offer.probe) {
-    describe_gpus(*offer.probe, plan.devices, machine);
+    describe_gpus(*offer.probe, plan, machine);
   }
   return machine;
 }

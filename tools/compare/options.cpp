@@ -2,6 +2,7 @@
 
 #include "profiler/trace/error.h"
 #include "tools/compare/devices.h"
+#include "tools/launcher/link.h"
 #include "trainers/common/faults.h"
 #include "trainers/workloads/table.h"
 
@@ -47,21 +48,6 @@ std::vector<std::string> checked_strategies(const std::vector<std::string>& aske
   return chosen;
 }
 
-void check_devices(const CompareOptions& options) {
-  if (options.device && *options.device != "cpu" && *options.device != "cuda") {
-    throw UsageError("--device " + *options.device, "unknown device", "known are cpu, cuda");
-  }
-  if (options.gpus && options.device == "cpu") {
-    throw UsageError("--gpus", "contradicts --device cpu", "use --workers N with --device cpu");
-  }
-  if (options.workers && (options.gpus || options.device == "cuda")) {
-    throw UsageError("--workers", fmt::format("is for the CPU and contradicts {}",
-                                              options.gpus ? "--gpus" : "--device cuda"));
-  }
-  require_positive("--gpus", options.gpus);
-  require_positive("--workers", options.workers);
-}
-
 void require_one_of(std::string_view flag, const std::optional<std::string>& value,
                     std::initializer_list<std::string_view> known) {
   if (!value || std::ranges::find(known, *value) != known.end()) return;
@@ -76,6 +62,7 @@ void check_gpu_flags(const CompareOptions& options, const std::string& why_cpu) 
   if (options.recorder) throw UsageError("--recorder", "is for GPUs alone", hint);
   if (options.no_cudnn_attention)
     throw UsageError("--no-cudnn-attention", "is for GPUs alone", hint);
+  if (options.link) throw UsageError("--link", "is for GPUs alone", hint);
 }
 
 const WorkloadRow& row_of(const std::string& workload) {
@@ -199,14 +186,10 @@ std::vector<std::string> trainer_arguments(const CompareOptions& options, const 
 
 }  // namespace
 
-bool may_take_gpus(const CompareOptions& options) {
-  return options.gpus || options.device == "cuda" || (!options.device && !options.workers);
-}
-
 void check_usage(const CompareOptions& options) {
   if (options.workload) row_of(*options.workload);
   checked_strategies(options.strategies);
-  check_devices(options);
+  check_device_flags(options);
   for (const auto& [flag, value] : {std::pair{"--steps", options.steps},
                                     {"--rounds", options.rounds},
                                     {"--threads", options.threads},
@@ -271,6 +254,12 @@ ComparePlan plan_compare(const CompareOptions& options, const Offer& offer) {
       plan.on_gpus ? gpu_notes(options, offer, plan) : cpu_notes(plan, choice.why_cpu, offer.cpus);
   const std::string precision = checked_precision(options, row, plan.on_gpus, plan.notes);
   plan.arguments = trainer_arguments(options, plan, precision);
+  if (options.link) {
+    plan.link = options.link;
+    plan.link_environment = chosen_link(*options.link, plan.devices, offer.nccl_variables);
+    plan.notes.push_back(fmt::format("NCCL's link: {} (--link {}).", link_text(*options.link),
+                                     *options.link));
+  }
   plan.fault = options.fault;
   if (plan.fault) {
     plan.fault_rank = parse_fault(*plan.fault, devices).rank;

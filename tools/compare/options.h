@@ -5,17 +5,23 @@
 #include "profiler/trace/error.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace ddpprof {
 
-// As typed; nothing is opened or looked up here. An absent value takes the workload's default.
-struct CompareOptions {
+// Which devices to train on, and how NCCL may link them; as typed.
+struct DeviceFlags {
   std::optional<std::int64_t> gpus;
   std::optional<std::string> device;
   std::optional<std::int64_t> workers;
+  std::optional<std::string> link;
+};
+
+// As typed; nothing is opened or looked up here. An absent value takes the workload's default.
+struct CompareOptions : DeviceFlags {
   std::optional<std::string> workload;
   std::vector<std::string> strategies = {"single", "dp", "ddp"};
 
@@ -51,7 +57,8 @@ struct Offer {
   // asked.
   std::optional<Probe> probe = {};
   std::optional<Error> probe_error = {};
-  std::optional<std::string> visible_devices = {};  // CUDA_VISIBLE_DEVICES
+  std::optional<std::string> visible_devices = {};         // CUDA_VISIBLE_DEVICES
+  std::map<std::string, std::string> nccl_variables = {};  // NCCL_… of the user's environment
 };
 
 struct StrategyPlan {
@@ -70,13 +77,12 @@ struct ComparePlan {
   std::int64_t steps = 0, rounds = 0, warmup = 0, recorded_steps = 0;
   std::vector<StrategyPlan> strategies;  // in the order they take turns
   std::vector<std::string> arguments;
+  std::optional<std::string> link;                      // --link
+  std::map<std::string, std::string> link_environment;  // of it, for DP's and DDP's processes
   std::optional<std::string> fault;  // for the processes that have its rank
   std::optional<std::int32_t> fault_rank;
   std::vector<std::string> notes;  // lines the user should read before the run
 };
-
-// Whether a run with these options could be one on GPUs: asked for, or by default.
-bool may_take_gpus(const CompareOptions& options);
 
 // Throws UsageError for what is wrong whatever the machine.
 void check_usage(const CompareOptions& options);

@@ -3,6 +3,7 @@
 #include "profiler/trace/error.h"
 #include "reports/numbers.h"
 #include "tools/launcher/crew.h"
+#include "tools/launcher/environment.h"
 
 #include <algorithm>
 #include <numeric>
@@ -116,18 +117,12 @@ class Controller {
       options.arguments.insert(options.arguments.end(), {"--fault", *plan_.fault});
     }
     options.log = directory_.file(job.files.logs.back());
-    options.unset = {"RANK",        "WORLD_SIZE",  "LOCAL_RANK", "LOCAL_WORLD_SIZE",
-                     "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK", "TORCHELASTIC_USE_AGENT_STORE"};
+    options.unset = launcher_variables();
     // PyTorch's warnings carry stack traces that bury the message that counts.
     options.environment = {{"TORCH_CPP_LOG_LEVEL", "ERROR"}};
-    if (key == "ddp") {
-      const std::string world = fmt::format("{}", job.plan.processes);
-      options.environment.insert({{"RANK", fmt::format("{}", rank)},
-                                  {"LOCAL_RANK", fmt::format("{}", rank)},
-                                  {"WORLD_SIZE", world},
-                                  {"LOCAL_WORLD_SIZE", world},
-                                  {"MASTER_ADDR", "127.0.0.1"},
-                                  {"MASTER_PORT", fmt::format("{}", port)}});
+    if (key == "ddp") options.environment.merge(rank_environment(rank, job.plan.processes, port));
+    if (key != "single") {
+      options.environment.insert(plan_.link_environment.begin(), plan_.link_environment.end());
     }
     return options;
   }

@@ -1,6 +1,7 @@
 #include "tools/launcher/process.h"
 
 #include "profiler/trace/error.h"
+#include "tools/launcher/environment.h"
 
 #include <cerrno>
 #include <chrono>
@@ -27,29 +28,6 @@ using std::chrono::steady_clock;
 
 std::string errno_text() { return std::strerror(errno); }
 
-// The environment of the child as "NAME=value" strings.
-std::vector<std::string> child_environment(const ProcessOptions& options) {
-  std::map<std::string, std::string> merged;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    merged[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  for (const std::string& name : options.unset) merged.erase(name);
-  for (const auto& [name, value] : options.environment) merged[name] = value;
-  std::vector<std::string> strings;
-  for (const auto& [name, value] : merged) strings.push_back(name + "=" + value);
-  return strings;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  for (std::string& text : strings) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 // Between fork and exec: nothing here allocates.
 [[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
                          int log, int socket, pid_t parent) {
@@ -73,11 +51,14 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 }  // namespace
 
+void check_trainer(const std::filesystem::path& program) {
+  if (access(program.c_str(), X_OK) == 0) return;
+  throw Error(program.filename().string(), "not found beside ddpprof",
+              "build it: cmake --workflow --preset trainers, or run tools/run");
+}
+
 Process::Process(ProcessOptions options) : name_(std::move(options.name)), log_(options.log) {
-  if (access(options.program.c_str(), X_OK) != 0) {
-    throw Error(options.program.filename().string(), "not found beside ddpprof",
-                "build it: cmake --workflow --preset trainers, or run tools/run");
-  }
+  check_trainer(options.program);
   const int log = open(log_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (log < 0) throw Error(log_.string(), "cannot be written: " + errno_text());
   int ends[2];
@@ -89,7 +70,7 @@ Process::Process(ProcessOptions options) : name_(std::move(options.name)), log_(
   std::vector<std::string> arguments = {options.program.string()};
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   arguments.insert(arguments.end(), {"--control-fd", fmt::format("{}", ends[1])});
-  std::vector<std::string> environment = child_environment(options);
+  std::vector<std::string> environment = merged_environment(options.environment, options.unset);
   const std::vector<char*> argv = pointers(arguments);
   const std::vector<char*> envp = pointers(environment);
   const pid_t self = getpid();

@@ -12,6 +12,9 @@
 
 namespace ddpprof {
 
+// Throws Error when it is not there or cannot be run.
+void check_trainer(const std::filesystem::path& program);
+
 struct ProcessOptions {
   std::string name;               // "ddp rank 1", as messages call it
   std::filesystem::path program;  // full path

@@ -1,0 +1,36 @@
+// Starts what a LaunchPlan says, waits for it, ends it.
+#pragma once
+
+#include "tools/train/launch_plan.h"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+namespace ddpprof {
+
+// This process becomes the trainer, so that terminal, signals and exit code are the trainer's own.
+// Throws Error when it cannot be run.
+[[noreturn]] void become_trainer(const LaunchPlan& plan, const std::filesystem::path& program);
+
+struct RanksOutcome {
+  int exit_code = 0;  // 0; of the rank that failed first; 128 + n where a signal ended it or us
+  std::string words;  // for stderr: what is not said there yet. Lines, or empty
+};
+
+// One process a rank. Rank 0 has our standard input, output and error. What the others say is
+// kept and is in `words` only of the rank whose failure ended the run, each line with "rank 1: "
+// before it.
+//
+// Guarantees: when one rank fails the others are ended at once, by SIGTERM and after `grace` by
+// SIGKILL; so are all on SIGINT, SIGTERM and SIGHUP to us (a second one: at once by SIGKILL; one
+// that was ignored stays so). The kernel kills them when we are killed. Ranks are in our process
+// group: Ctrl-Z stops all.
+//
+// A rank other than 0 that blames the usage (exit code 2) leaves it to rank 0 to say so, for as
+// long as `grace`: wrong usage is wrong for all.
+// Throws Error when no process can be started.
+RanksOutcome run_ranks(const LaunchPlan& plan, const std::filesystem::path& program,
+                       std::chrono::milliseconds grace);
+
+}  // namespace ddpprof
