@@ -40,6 +40,12 @@ TEST(Cli, RefusesWithWordsAHintAndTheRightExitCode) {
       {{"compare", "--gpus", "99", "--precision", "fp16"}, 2, "needs loss scaling"},
       {{"compare", "--device", "cpu", "--no-cudnn-attention"}, 2, "is for GPUs alone"},
       {{"compare", "--device", "cpu", "--dp-autocast", "pytorch"}, 2, "is for GPUs alone"},
+      {{"compare", "--device", "cpu", "--link", "shm"}, 2, "--link: is for GPUs alone"},
+      {{"compare", "--link", "ib"}, 2, "known are p2p, shm, socket"},
+      {{"train", "--strategy", "fsdp"}, 2, "known are single, dp, ddp"},
+      {{"train", "--gpus", "many", "--steps", "3"}, 2, "Could not convert: --gpus"},
+      {{"train", "--gpus", "2"}, 2, "single trains on one device"},
+      {{"train", "--strategy", "ddp", "--gpus", "64"}, 1, "NVIDIA GPU"},
       {{"compare", "--dp-threads", "many"}, 2, "known are fresh, pool"},
       {{"compare", "--gpus", "64"}, 1, "NVIDIA GPU"},
       {{"compare", "--gpus", "2", "--workers", "2"}, 2, "contradicts"},
@@ -83,7 +89,7 @@ TEST(Cli, RefusesAFolderThatHoldsARun) {
 
 TEST(Cli, HelpReadsLikeAManual) {
   for (const std::vector<std::string>& command :
-       {std::vector<std::string>{}, {"compare"}, {"list"}}) {
+       {std::vector<std::string>{}, {"compare"}, {"list"}, {"train"}}) {
     std::vector<std::string> words = {kProgram};
     words.insert(words.end(), command.begin(), command.end());
     words.push_back("--help");

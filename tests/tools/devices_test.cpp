@@ -320,5 +320,29 @@ TEST(CheckUsage, KnowsWhatIsWrongOnAnyMachine) {
   EXPECT_TRUE(refused([](CompareOptions& o) { o.strategies = {"fsdp"}; }));
 }
 
+TEST(PlanOnGpus, TellsNcclTheLink) {
+  CompareOptions options = with_gpus(2);
+  options.link = "socket";
+  const ComparePlan plan = plan_compare(options, machine(2));
+  EXPECT_EQ(plan.link_environment,
+            (std::map<std::string, std::string>{
+                {"NCCL_P2P_DISABLE", "1"}, {"NCCL_SHM_DISABLE", "1"}, {"NCCL_NET", "Socket"}}));
+  EXPECT_TRUE(has(notes(plan), "NCCL's link: sockets (--link socket).")) << notes(plan);
+  EXPECT_TRUE(plan_compare(with_gpus(2), machine(2)).link_environment.empty());
+}
+
+TEST(PlanOnGpus, RefusesALinkThatCannotBe) {
+  CompareOptions options = with_gpus(2);
+  options.link = "ib";
+  EXPECT_TRUE(has(refusal<UsageError>(options, machine(2)), "known are p2p, shm, socket"));
+  options.link = "p2p";
+  Offer offer = machine(2);
+  offer.nccl_variables = {{"NCCL_P2P_DISABLE", "1"}};
+  EXPECT_TRUE(has(refusal<UsageError>(options, offer), "unset NCCL_P2P_DISABLE"));
+  EXPECT_EQ(refusal<UsageError>(options, machine(2)), "accepted");
+  options.gpus = 1;
+  EXPECT_TRUE(has(refusal<UsageError>(options, machine(2)), "linked to no other"));
+}
+
 }  // namespace
 }  // namespace ddpprof

@@ -112,6 +112,16 @@ TEST(DescribeMachine, NamesTheGpusThatAreUsed) {
   EXPECT_EQ(two.nccl, std::nullopt) << "what the probe does not tell is absent";
 }
 
+TEST(DescribeMachine, SaysWhichLinkNcclWasLeft) {
+  const Offer offer{.gpus = 2, .cpus = 32, .has_cuda_trainer = true, .probe = kTwo};
+  CompareOptions options;
+  options.link = "shm";
+  EXPECT_EQ(describe_machine(plan_compare(options, offer), offer).link,
+            "NVLink; NCCL used the host's shared memory (--link shm)");
+  options.link = "p2p";
+  EXPECT_EQ(describe_machine(plan_compare(options, offer), offer).link, "NVLink");
+}
+
 TEST(DescribeMachine, NamesTheThreadsOfACpu) {
   const Offer offer{.gpus = 0, .cpus = 8, .has_cuda_trainer = false};
   const MachineInfo machine = describe_machine(plan_compare({}, offer), offer);

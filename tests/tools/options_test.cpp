@@ -119,6 +119,7 @@ TEST(PlanCompare, RefusesNumbersOutOfRange) {
   EXPECT_TRUE(refused([](CompareOptions& o) { o.bucket_cap_mb = 0; }));
   EXPECT_TRUE(refused([](CompareOptions& o) { o.dropout = 1; }));
   EXPECT_TRUE(refused([](CompareOptions& o) { o.seq = 8; }));
+  EXPECT_TRUE(refused([](CompareOptions& o) { o.link = "shm"; })) << "there is none on a CPU";
   EXPECT_TRUE(refused([](CompareOptions& o) { o.vocab = 8; }));
 }
 

@@ -4,6 +4,7 @@
 #include "tools/compare/turns.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 namespace ddpprof {
@@ -22,6 +23,7 @@ while (($#)); do
 done
 say() { printf '%s\n' "$1" >&"$fd"; }
 [[ $strategy != ddp || $RANK != 0 ]] || say '{"type": "port", "port": 1}'
+echo "$strategy ${NCCL_P2P_DISABLE-unset}" >> "$(dirname "$events")/links"
 trap 'echo "gone $strategy" >> "$events"' EXIT
 echo "start $strategy" >> "$events"
 if [[ $strategy == "$FAILING" ]]; then
@@ -90,6 +92,17 @@ class RunInTurns : public test::ScriptFolder {
 };
 
 using Events = std::vector<std::string>;
+
+TEST_F(RunInTurns, WhoHasALinkIsToldWhichToTake) {
+  ComparePlan linked = plan({"single", "dp", "ddp"});
+  linked.strategies.back().processes = 2;
+  linked.link_environment = {{"NCCL_P2P_DISABLE", "1"}};
+  run(linked, true);
+  std::ifstream file(folder_ / "run" / "traces" / "links");
+  std::multiset<std::string> seen;
+  for (std::string line; std::getline(file, line);) seen.insert(line);
+  EXPECT_EQ(seen, (std::multiset<std::string>{"single unset", "dp 1", "ddp 1", "ddp 1"}));
+}
 
 TEST_F(RunInTurns, AllAreStartedBeforeTheFirstTurn) {
   const RunRecord record = run(plan({"single", "dp"}), false);

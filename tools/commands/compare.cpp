@@ -162,8 +162,7 @@ void add_machine_options(CLI::App& command, CompareOptions& options) {
       ->group(group);
   command
       .add_option("--link", options.link,
-                  "How NCCL may link GPUs: p2p (its choice), shm (through the host's memory) or "
-                  "socket")
+                  "NCCL's way between GPUs: p2p (what it takes by itself), shm or socket")
       ->type_name("NAME")
       ->group(group);
 }

@@ -26,10 +26,11 @@ constexpr std::chrono::milliseconds kHelpLimit{30'000};
 
 LaunchPlan plan_here(const TrainFlags& flags, const Surroundings& around) {
   Progress progress(stderr, around.stderr_is_terminal, false);
-  const Offer offer = find_offer(flags, {.program_folder = around.program_folder,
-                                         .visible_devices = around.cuda_visible_devices,
-                                         .nccl_variables = around.nccl_variables,
-                                         .on_probe = [&] { progress.show("looking at the GPUs"); }});
+  const Offer offer =
+      find_offer(flags, {.program_folder = around.program_folder,
+                         .visible_devices = around.cuda_visible_devices,
+                         .nccl_variables = around.nccl_variables,
+                         .on_probe = [&] { progress.show("looking at the GPUs"); }});
   LaunchPlan plan = plan_launch(flags, offer);
   for (const std::string& note : plan.notes) progress.say(note);
   return plan;
@@ -54,7 +55,8 @@ std::string trainer_help(const Surroundings& around) {
   const fs::path trainer = on_gpus ? cuda : around.program_folder / kTrainer;
   const std::string name = trainer.filename().string();
   if (!fs::exists(trainer)) {
-    return fmt::format("\nThe trainer, whose flags these would be, is not built here ({}).\n", name);
+    return fmt::format("\nThe trainer, whose flags these would be, is not built here ({}).\n",
+                       name);
   }
   const Answer answer = ask(trainer, "--help", kHelpLimit);
   if (answer.status != 0) {
@@ -85,16 +87,15 @@ void add_train_flags(CLI::App& command, Action& action) {
   command.add_option("--strategy", flags->strategy, "single, dp or ddp [single]")
       ->type_name("NAME");
   command.add_option("--gpus", flags->gpus, "Train on N GPUs [single: 1, else 2]")->type_name("N");
-  command
-      .add_option("--device", flags->device, "cpu or cuda [cuda where there are so many GPUs]")
+  command.add_option("--device", flags->device, "cpu or cuda [cuda where there are so many GPUs]")
       ->type_name("NAME");
   command
-      .add_option("--workers", flags->workers, "Train on the CPU with N devices [single: 1, else 2]")
+      .add_option("--workers", flags->workers,
+                  "Train on the CPU with N devices [single: 1, else 2]")
       ->type_name("N");
   command
       .add_option("--link", flags->link,
-                  "How NCCL may link GPUs: p2p (its choice), shm (through the host's memory) or "
-                  "socket")
+                  "NCCL's way between GPUs: p2p (what it takes by itself), shm or socket")
       ->type_name("NAME");
   command.allow_extras();
   command.footer(kFooter);

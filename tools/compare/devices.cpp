@@ -67,9 +67,9 @@ std::int64_t needed_gpus(const DeviceFlags& flags, const Offer& offer, const Dev
   const std::string subject =
       flags.gpus ? fmt::format("--gpus {}", asked) : std::string("--device cuda");
   if (offer.gpus == 0) {
-    throw Error(subject, "this machine shows no NVIDIA GPU",
-                fmt::format("to {}; if there are GPUs, check that nvidia-smi lists them",
-                            on_cpu(use)));
+    throw Error(
+        subject, "this machine shows no NVIDIA GPU",
+        fmt::format("to {}; if there are GPUs, check that nvidia-smi lists them", on_cpu(use)));
   }
   if (offer.probe_error) {
     throw Error(subject, "the GPUs cannot be used: " + probe_problem(offer),
@@ -98,8 +98,7 @@ std::string why_cpu_by_default(const Offer& offer, const DeviceUse& use) {
   std::string few = usable < offer.gpus ? few_gpus_text(offer) : std::string();
   if (usable == 0) return few;
   return (few.empty() ? "One GPU" : few + ", and one") +
-         fmt::format(" cannot show DP or DDP at work (--gpus 1 {} on it anyway)",
-                     use.third_person);
+         fmt::format(" cannot show DP or DDP at work (--gpus 1 {} on it anyway)", use.third_person);
 }
 
 std::string why_cpu_as_asked(const DeviceFlags& flags, const Offer& offer) {

@@ -24,8 +24,9 @@ void describe_gpus(const Probe& probe, const ComparePlan& plan, MachineInfo& mac
   if (plan.devices > 1 && !probe.link.empty()) machine.link = probe.link;
   // What is there is not what was used.
   if (plan.link && !plan.link_environment.empty()) {
-    machine.link = fmt::format("{}{} (--link {})", machine.link ? *machine.link + "; NCCL used " : "",
-                               link_text(*plan.link), *plan.link);
+    machine.link =
+        fmt::format("{}{} (--link {})", machine.link ? *machine.link + "; NCCL used " : "",
+                    link_text(*plan.link), *plan.link);
   }
   machine.driver = version_of(probe, "driver");
   machine.cuda = version_of(probe, "cuda");

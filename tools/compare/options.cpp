@@ -257,8 +257,8 @@ ComparePlan plan_compare(const CompareOptions& options, const Offer& offer) {
   if (options.link) {
     plan.link = options.link;
     plan.link_environment = chosen_link(*options.link, plan.devices, offer.nccl_variables);
-    plan.notes.push_back(fmt::format("NCCL's link: {} (--link {}).", link_text(*options.link),
-                                     *options.link));
+    plan.notes.push_back(
+        fmt::format("NCCL's link: {} (--link {}).", link_text(*options.link), *options.link));
   }
   plan.fault = options.fault;
   if (plan.fault) {

@@ -79,7 +79,7 @@ struct ComparePlan {
   std::vector<std::string> arguments;
   std::optional<std::string> link;                      // --link
   std::map<std::string, std::string> link_environment;  // of it, for DP's and DDP's processes
-  std::optional<std::string> fault;  // for the processes that have its rank
+  std::optional<std::string> fault;                     // for the processes that have its rank
   std::optional<std::int32_t> fault_rank;
   std::vector<std::string> notes;  // lines the user should read before the run
 };

@@ -1,4 +1,5 @@
-// The environment of trainers. What tells a rank of DDP its place has torchrun's names and meanings.
+// The environment of trainers. What tells a rank of DDP its place has torchrun's names and
+// meanings.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// `--link`: which way NCCL may take between the GPUs of one machine. Its transports and the variables
-// that forbid them: NCCL user guide, "Environment Variables" (NCCL_P2P_DISABLE, NCCL_P2P_LEVEL,
-// NCCL_SHM_DISABLE, NCCL_NET). Copies that are not NCCL's, as DP's scatter, go as ever.
+// `--link`: which way NCCL may take between the GPUs of one machine. Its transports and the
+// variables that forbid them: NCCL user guide, "Environment Variables" (NCCL_P2P_DISABLE,
+// NCCL_P2P_LEVEL, NCCL_SHM_DISABLE, NCCL_NET). Copies that are not NCCL's, as DP's scatter, go as
+// ever.
 #pragma once
 
 #include <map>

@@ -62,9 +62,10 @@ Probe probe_gpus(const std::filesystem::path& program, milliseconds limit) {
   if (*answer.status != 0) {
     const bool said_why = WIFEXITED(*answer.status) && !words.problem.empty();
     throw Error(subject,
-                said_why                ? words.problem
-                : words.problem.empty() ? exit_text(*answer.status)
-                                        : exit_text(*answer.status) + "; its last words: " + words.problem,
+                said_why ? words.problem
+                : words.problem.empty()
+                    ? exit_text(*answer.status)
+                    : exit_text(*answer.status) + "; its last words: " + words.problem,
                 words.hint.empty() ? by_hand : words.hint);
   }
   try {

@@ -33,6 +33,9 @@ constexpr int kWrongUsage = 2;
 constexpr std::size_t kMostLines = 20;
 // Signals wake us; this is for those that fell together.
 constexpr milliseconds kTick{500};
+// After a failure: how long others may take to show theirs. A rank that throws closes its sockets
+// before it ends, so that a peer may end first.
+constexpr milliseconds kAftermath{500};
 // A process stuck inside the driver cannot be reaped; init does it then.
 constexpr milliseconds kReapLimit{10'000};
 
@@ -85,6 +88,7 @@ struct Rank {
   pid_t pid = -1;
   std::unique_ptr<std::FILE, CloseFile> said;  // without a name; rank 0 has none
   std::optional<int> status;                   // of wait(2)
+  bool has_failed = false;                     // by itself: before we ended it
 };
 
 // Between fork and exec: nothing here allocates. `said` is -1 for rank 0.
@@ -157,7 +161,8 @@ class Ranks {
       int status = 0;
       if (all_[i].status || waitpid(all_[i].pid, &status, WNOHANG) != all_[i].pid) continue;
       all_[i].status = status;
-      if (is_cause(status)) cause_ = i;
+      all_[i].has_failed = status != 0 && (ended_by_ == 0 || is_death(status));
+      if (all_[i].has_failed && outranks_cause(status)) cause_ = i;
     }
   }
 
@@ -173,23 +178,23 @@ class Ranks {
     await_all(kReapLimit);
   }
 
-  // Waits until `rank` or all have ended; at most `limit`.
+  // Wait at most `limit`, until a rank or all have ended.
   void await(std::size_t rank, milliseconds limit) {
     await_while(limit, [&] { return !all_[rank].status; });
   }
-
- private:
   void await_all(milliseconds limit) {
     await_while(limit, [&] { return is_running(); });
   }
 
+  std::size_t size() const { return all_.size(); }
+
+ private:
   template <typename Condition>
   void await_while(milliseconds limit, const Condition& condition) {
     const auto deadline = steady_clock::now() + limit;
     for (reap(); condition(); reap()) {
-      const auto left =
-          std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()) +
-          milliseconds(1);
+      const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()) +
+                        milliseconds(1);
       if (left.count() <= 0 || signals_.next_ending(std::min(left, kTick)) != 0) return;
     }
   }
@@ -200,13 +205,13 @@ class Ranks {
     }
   }
 
-  // The first failure; but a death by a signal that is not ours outranks an exit code: peers of a
-  // rank that is killed fail, too, and may be seen before it.
-  bool is_cause(int status) const {
-    if (status == 0) return false;
-    const bool is_death = WIFSIGNALED(status) && WTERMSIG(status) != ended_by_;
-    if (cause_) return is_death && !WIFSIGNALED(*all_[*cause_].status);
-    return ended_by_ == 0 || is_death;
+  // By a signal that is not ours.
+  bool is_death(int status) const { return WIFSIGNALED(status) && WTERMSIG(status) != ended_by_; }
+
+  // The first failure is the cause; but a death outranks an exit code: peers of a rank that is
+  // killed fail, too, and may be seen before it.
+  bool outranks_cause(int status) const {
+    return !cause_ || (is_death(status) && !WIFSIGNALED(*all_[*cause_].status));
   }
 
   const SignalQueue& signals_;
@@ -215,8 +220,12 @@ class Ranks {
   int ended_by_ = 0;  // the last signal that we sent
 };
 
+bool is_usage(const Rank& rank) {
+  return rank.status && WIFEXITED(*rank.status) && WEXITSTATUS(*rank.status) == kWrongUsage;
+}
+
 std::string words_of(const Rank& rank, std::size_t number) {
-  if (!rank.said) return "";
+  if (!rank.said || !rank.has_failed) return "";
   std::string words;
   const std::string path = fmt::format("/proc/self/fd/{}", fileno(rank.said.get()));
   for (const std::string& line : last_lines(path, kMostLines)) {
@@ -234,14 +243,12 @@ RanksOutcome failure(const Ranks& ranks, std::size_t cause) {
   const int status = *ranks[cause].status;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) return interrupted(SIGINT);
   RanksOutcome outcome{.exit_code = exit_code_of(status), .words = {}};
-  const auto& first = ranks[0].status;
-  const bool is_said = WIFEXITED(status) &&
-                       (cause == 0 || (outcome.exit_code == kWrongUsage && first &&
-                                       WIFEXITED(*first) && WEXITSTATUS(*first) == kWrongUsage));
-  if (is_said) return outcome;
-  outcome.words = words_of(ranks[cause], cause) +
-                  fmt::format("ddpprof: rank {}: {}; the other ranks were ended\n", cause,
-                              exit_text(status));
+  if (is_usage(ranks[cause]) && is_usage(ranks[0])) return outcome;  // rank 0 has said it
+  for (std::size_t i = 0; i < ranks.size(); ++i) outcome.words += words_of(ranks[i], i);
+  if (cause != 0 || WIFSIGNALED(status)) {
+    outcome.words +=
+        fmt::format("ddpprof: rank {}: {}; the other ranks were ended\n", cause, exit_text(status));
+  }
   return outcome;
 }
 
@@ -282,8 +289,12 @@ RanksOutcome run_ranks(const LaunchPlan& plan, const std::filesystem::path& prog
     ranks.reap();
   }
   if (!ranks.cause()) return {};
-  const int status = *ranks[*ranks.cause()].status;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kWrongUsage) ranks.await(0, grace);
+  const Rank& first = ranks[*ranks.cause()];
+  if (is_usage(first)) {
+    ranks.await(0, grace);
+  } else if (WIFEXITED(*first.status)) {
+    ranks.await_all(kAftermath);
+  }
   ranks.end(grace);
   return failure(ranks, *ranks.cause());
 }

@@ -69,8 +69,9 @@ LaunchPlan plan_launch(const TrainFlags& flags, const Offer& offer) {
   if (flags.link) {
     if (!choice.on_gpus) {
       throw UsageError("--link " + *flags.link, "is for GPUs alone",
-                       choice.why_cpu + ", so this trains on the CPU, where gloo has one link; "
-                                        "leave the flag out");
+                       choice.why_cpu +
+                           ", so this trains on the CPU, where gloo has one link; "
+                           "leave the flag out");
     }
     plan.environment = chosen_link(*flags.link, choice.count, offer.nccl_variables);
   }
