@@ -10,6 +10,7 @@
 #include <csignal>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -44,8 +45,17 @@ class RunRanks : public test::ScriptFolder {
     const auto begin = steady_clock::now();
     const RanksOutcome outcome = run_ranks(plan, script("trainer", kFunctions + body), grace);
     seconds_ = std::chrono::duration<double>(steady_clock::now() - begin).count();
-    EXPECT_EQ(test::processes_with((folder_ / "trainer").string()), 0);
+    EXPECT_TRUE(is_all_gone());
     return outcome;
+  }
+
+  // What bash had started itself takes a moment to go.
+  bool is_all_gone() const {
+    for (int i = 0; i < 500; ++i) {
+      if (test::processes_with((folder_ / "trainer").string()) == 0) return true;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    return false;
   }
 
   std::string read(const std::string& name) const {
