@@ -7,12 +7,7 @@ from suite import nsys_check
 from suite.processes import Failed, run_command
 
 # What NCCL may use; everything else is inherited.
-# NCCL_NET=Socket: without it NCCL would take InfiniBand where there is one.
-LINKS = {
-    "default": {},
-    "no P2P": {"NCCL_P2P_DISABLE": "1"},
-    "sockets": {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "NCCL_NET": "Socket"},
-}
+LINKS = {"default": [], "no P2P": ["--link", "shm"], "sockets": ["--link", "socket"]}
 LINK_ROUNDS, LINK_STEPS = 4, 10
 NSYS_ROUNDS, NSYS_STEPS = 2, 5
 
@@ -45,8 +40,8 @@ def run_link(suite, batch, link, timeout_s):
     """Under one setting of NCCL: the figures of each strategy."""
     name = f"links-{batch}-{link.replace(' ', '-')}"
     flags = [*size_flags(suite), "--batch", str(batch), "--rounds", str(LINK_ROUNDS), "--steps",
-             str(LINK_STEPS)]
-    report = compare(suite, name, flags, timeout_s, LINKS[link])
+             str(LINK_STEPS), *LINKS[link]]
+    report = compare(suite, name, flags, timeout_s)
     shutil.rmtree(suite.folder / name / "traces", ignore_errors=True)  # large, and not asked for
     strategies = {}
     for key, of_strategy in report["strategies"].items():

@@ -11,11 +11,12 @@ import time
 
 from suite import native_trace, pace
 from suite.estimates import estimate
-from suite.front_end import LINKS, compare, size_flags
+from suite.front_end import compare, size_flags
 from suite.recording import RecordingSide, scratch
 from suite.turns import LEAST_ROUNDS, figures, standing
 
-LINK_NAMES = {"NVLink": LINKS["default"], "no P2P": LINKS["no P2P"]}
+# Variables, as trainers that take turns have no --link.
+LINK_NAMES = {"NVLink": {}, "no P2P": {"NCCL_P2P_DISABLE": "1"}}
 STARTS = (1, 2)  # processes of a kind
 # Alternating, as far as runs of `compare` can.
 COMPARES = (("NVLink", 1), ("no P2P", 1), ("no P2P", 2), ("NVLink", 2))

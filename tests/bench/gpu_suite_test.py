@@ -12,7 +12,7 @@ BENCH = HERE.parents[1] / "bench"
 sys.path[:0] = [str(BENCH), str(BENCH / "reference")]
 
 import samples
-from suite import front_end, nsys_check, tables
+from suite import front_end, nsys_check, tables, why_ddp
 from suite.ledger import FAILED, Ledger
 from suite.processes import Failed, run_command
 from suite.turns import TrainerSide, TwinSide, figures, ratio, take_turns
@@ -144,7 +144,9 @@ class Commands(Folder):
         self.assertIn("the reason why", str(caught.exception))
 
     def test_links_change_nothing_about_multicast(self):
-        for variables in front_end.LINKS.values():
+        for flags in front_end.LINKS.values():  # which variables --link sets: link_test.cpp
+            self.assertIn(flags[:1], ([], ["--link"]))
+        for variables in why_ddp.LINK_NAMES.values():
             self.assertFalse([name for name in variables if "NVLS" in name or "MULTI" in name])
 
     def test_nsys_alone_gets_its_libraries(self):

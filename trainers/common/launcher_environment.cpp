@@ -11,8 +11,8 @@ namespace ddpprof {
 namespace {
 
 constexpr const char* kHint =
-    "start ddp by `ddpprof compare`, or by `torchrun --no-python --nproc-per-node N PROGRAM "
-    "--strategy ddp ...`, PROGRAM being this one";
+    "start ddp by `ddpprof train --strategy ddp ...`, or by `torchrun --no-python --nproc-per-node "
+    "N PROGRAM --strategy ddp ...`, PROGRAM being this one";
 
 std::string required_text(const Variables& variables, const char* name) {
   const char* value = variables(name);
