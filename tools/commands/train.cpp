@@ -69,8 +69,8 @@ constexpr const char* kManual =
     "Trains by one strategy: on one device (single), by DataParallel (dp) or by\n"
     "DistributedDataParallel (ddp), whose processes it starts and ends.\n"
     "\n"
-    "With so many GPUs that CUDA can use it trains on them, else it says why not and trains on\n"
-    "the CPU. All other flags are the trainer's, which are below, and are passed on to it.\n"
+    "With as many GPUs as that takes it trains on them, else it says why not and trains on the\n"
+    "CPU. All other flags are the trainer's, which are below, and are passed on to it.\n"
     "With ddp rank 0 has the terminal; when another rank fails, its last lines are shown.";
 
 constexpr const char* kFooter =

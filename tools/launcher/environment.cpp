@@ -42,7 +42,7 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
   for (const std::string& name : unset) merged.erase(name);
   for (const auto& [name, value] : set) merged[name] = value;
   std::vector<std::string> strings;
-  for (const auto& [name, value] : merged) strings.push_back(name + "=" + value);
+  for (const auto& [name, value] : merged) strings.push_back(fmt::format("{}={}", name, value));
   return strings;
 }
 

@@ -36,6 +36,7 @@ std::string errno_text() { return std::strerror(errno); }
   if (getppid() != parent) _exit(127);  // the parent died before prctl
   // One fresh read-only descriptor in place of our standard input.
   const int null = open("/dev/null", O_RDONLY);
+  if (null < 0) _exit(127);
   dup2(null, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
@@ -78,7 +79,7 @@ Process::Process(ProcessOptions options) : name_(std::move(options.name)), log_(
   if (pid_ == 0) {
     become(options.program.c_str(), argv.data(), envp.data(), log, ends[1], self);
   }
-  const std::string why = errno_text();
+  const std::string why = pid_ < 0 ? errno_text() : "";
   close(log);
   close(ends[1]);
   if (pid_ < 0) {
@@ -106,7 +107,7 @@ Process::~Process() {
 bool Process::send(std::string_view line) noexcept {
   while (!line.empty()) {
     const ssize_t sent = ::send(socket_, line.data(), line.size(), MSG_NOSIGNAL);
-    if (sent > 0) {
+    if (sent >= 0) {
       line.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
       pollfd writable{socket_, POLLOUT, 0};

@@ -98,6 +98,7 @@ struct Rank {
   if (getppid() != parent) _exit(127);  // the parent died before prctl
   if (said >= 0) {
     const int null = open("/dev/null", O_RDONLY);
+    if (null < 0) _exit(127);
     dup2(null, STDIN_FILENO);
     dup2(said, STDOUT_FILENO);
     dup2(said, STDERR_FILENO);
