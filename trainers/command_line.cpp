@@ -41,6 +41,7 @@ struct Given {
   bool no_broadcast_buffers = false;
   bool no_no_sync = false;
   std::string comm_hook = "none";
+  std::string eval = "all";
 };
 
 std::string footer() {
@@ -168,8 +169,22 @@ void add_output_options(CLI::App& app, TrainOptions& options, Given& given) {
                    "What sees the GPUs: cupti, events (phases alone), or auto: cupti if it may")
         ->group(kGroup);
   }
-  app.add_option("--metrics", options.metrics, "Write a JSON line {step, loss} a step")
+  app.add_option("--metrics", options.metrics,
+                 "Write a JSON line {step, loss, learning_rate} a step")
       ->group(kGroup);
+  app.add_option("--eval", given.eval,
+                 "Test samples are looked at by all ranks, or by rank0 while the others wait")
+      ->group(kGroup);
+  app.add_option("--eval-every", options.eval_every,
+                 "Optimizer steps from one look to the next (default: at the end alone)")
+      ->group(kGroup);
+  app.add_option("--checkpoint", options.checkpoint,
+                 "Write the training's state, a safetensors file, at the end")
+      ->group(kGroup);
+  app.add_option("--checkpoint-every", options.checkpoint_every,
+                 "And in its place every so many optimizer steps")
+      ->group(kGroup);
+  app.add_option("--resume", options.resume, "Go on from such a file")->group(kGroup);
   app.add_option("--gradients", options.gradients,
                  "Write gradients and parameters of every step into this folder, as raw doubles")
       ->group(kGroup);
@@ -225,6 +240,11 @@ void check_ranges(const TrainOptions& options, const Given& given) {
   need_positive("--threads", options.threads);
   need_positive("--steps", given.steps);
   need_positive("--epochs", options.epochs);
+  need_positive("--eval-every", options.eval_every);
+  need_positive("--checkpoint-every", options.checkpoint_every);
+  if (options.checkpoint_every && options.checkpoint.empty()) {
+    throw UsageError("--checkpoint-every", "does not say where to", "add --checkpoint FILE");
+  }
   if (given.steps && options.epochs) {
     throw UsageError("--epochs", "cannot be given together with --steps", "leave one of them out");
   }
@@ -295,6 +315,7 @@ void fill_in_defaults(CommandLine& line, const Given& given) {
   options.steps = given.steps.value_or(row->defaults.steps);
   options.precision = choose_precision(*row, given, options.notes);
   given.update.fill_in(row->defaults, options);
+  options.eval = choose_word<EvalMode>("--eval", given.eval, kEvalNames);
   options.reducer.broadcast_buffers = !given.no_broadcast_buffers;
   options.reducer.no_sync = !given.no_no_sync;
   options.reducer.comm_hook = choose_word<CommHook>("--comm-hook", given.comm_hook, kCommHookNames);

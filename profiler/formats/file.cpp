@@ -117,47 +117,55 @@ void write_special(const fs::path& path, std::string_view content) {
   if (!file.close()) fail(path, "cannot be written", errno, hint_for(errno));
 }
 
-// Removed again unless it was renamed.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& target)
-      : path_(find_name_beside(target)), file_(path_, O_WRONLY | O_CREAT | O_EXCL) {
-    if (!file_.is_open()) fail(target, "cannot be written", errno, hint_for(errno));
+// No two writers share it, neither threads nor processes. One that exists was left behind by a
+// process that was killed.
+fs::path find_name_beside(const fs::path& target) {
+  static std::atomic<unsigned> count = 0;
+  for (;;) {
+    const auto path = fs::path(target).concat(fmt::format(".{}-{}.tmp", ::getpid(), count++));
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return path;
   }
-  ~TemporaryFile() {
-    if (!is_renamed_) ::unlink(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+}
 
-  void write(std::string_view content, const fs::path& target) {
-    write_all(file_, content, target);
-    // Before the rename: else a crash of the machine may leave the new name on an empty file.
-    if (::fsync(file_.descriptor()) != 0 || !file_.close() ||
-        ::rename(path_.c_str(), target.c_str()) != 0) {
-      fail(target, "cannot be written", errno, hint_for(errno));
-    }
-    is_renamed_ = true;
-  }
-
- private:
-  // No two writers share it, neither threads nor processes. One that exists was left behind by a
-  // process that was killed.
-  static fs::path find_name_beside(const fs::path& target) {
-    static std::atomic<unsigned> count = 0;
-    for (;;) {
-      const auto path = fs::path(target).concat(fmt::format(".{}-{}.tmp", ::getpid(), count++));
-      std::error_code ignored;
-      if (!fs::exists(path, ignored)) return path;
-    }
-  }
-
-  const fs::path path_;
-  File file_;
-  bool is_renamed_ = false;
-};
+// Through a link to what it points to: the link stays.
+fs::path follow_link(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) ? fs::canonical(path, ignored) : path;
+}
 
 }  // namespace
+
+class FileReplacement::Temporary : public File {
+ public:
+  explicit Temporary(const fs::path& place)
+      : File(place, O_WRONLY | O_CREAT | O_EXCL), path(place) {}
+  const fs::path path;
+};
+
+FileReplacement::FileReplacement(const fs::path& path) : target_(follow_link(path)) {
+  file_ = std::make_unique<Temporary>(find_name_beside(target_));
+  if (!file_->is_open()) {
+    const int error = errno;
+    file_.reset();
+    fail(target_, "cannot be written", error, hint_for(error));
+  }
+}
+
+FileReplacement::~FileReplacement() {
+  if (file_) ::unlink(file_->path.c_str());
+}
+
+void FileReplacement::append(std::string_view content) { write_all(*file_, content, target_); }
+
+void FileReplacement::commit() {
+  // Before the rename: else a crash of the machine may leave the new name on an empty file.
+  if (::fsync(file_->descriptor()) != 0 || !file_->close() ||
+      ::rename(file_->path.c_str(), target_.c_str()) != 0) {
+    fail(target_, "cannot be written", errno, hint_for(errno));
+  }
+  file_.reset();
+}
 
 std::string read_file(const fs::path& path) {
   std::string content = read_raw(path);
@@ -175,9 +183,9 @@ void write_file(const fs::path& path, std::string_view content) {
     content = compressed;
   }
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_special(path, content);
-  // Through a link to what it points to: the link stays.
-  const fs::path target = fs::exists(status) ? fs::canonical(path, ignored) : path;
-  TemporaryFile(target).write(content, target);
+  FileReplacement replacement(path);
+  replacement.append(content);
+  replacement.commit();
 }
 
 }  // namespace ddpprof

@@ -134,4 +134,8 @@ std::string compress_gzip(std::string_view content) {
   return compressed;
 }
 
+std::uint32_t crc32_of(std::string_view content, std::uint32_t crc) {
+  return static_cast<std::uint32_t>(::crc32_z(crc, input_of(content), content.size()));
+}
+
 }  // namespace ddpprof

@@ -18,4 +18,8 @@ std::string decompress_gzip(std::string_view compressed, std::size_t max_bytes,
 // No name and no time inside: equal content gives equal bytes.
 std::string compress_gzip(std::string_view content);
 
+// CRC-32 as gzip and zlib have it, of a text that goes on: `crc` is that of what came before, 0 of
+// nothing.
+std::uint32_t crc32_of(std::string_view content, std::uint32_t crc = 0);
+
 }  // namespace ddpprof

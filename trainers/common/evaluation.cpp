@@ -17,10 +17,15 @@ std::optional<Accuracy> evaluate(const StrategyInput& input, Strategy& strategy)
   if (!workload.test || !workload.count_correct) {
     return {};
   }
+  const bool is_shared = input.options.eval == EvalMode::all;
+  if (!is_shared && input.place.rank != 0) {
+    return {};
+  }
   const at::NoGradGuard no_grad;
   const std::int64_t count = workload.test->samples_count;
-  const std::int64_t begin = count * input.place.rank / input.place.world_size;
-  const std::int64_t end = count * (input.place.rank + 1) / input.place.world_size;
+  const std::int64_t parts = is_shared ? input.place.world_size : 1;
+  const std::int64_t begin = count * input.place.rank / parts;
+  const std::int64_t end = count * (input.place.rank + 1) / parts;
   Accuracy own;
   strategy.model().eval();
   for (std::int64_t first = begin; first < end; first += input.options.batch) {
@@ -33,6 +38,9 @@ std::optional<Accuracy> evaluate(const StrategyInput& input, Strategy& strategy)
     own.samples_count += static_cast<std::int64_t>(samples.size());
   }
   strategy.model().train();
+  if (!is_shared) {
+    return own;
+  }
   at::Tensor counts =  // (2): right, all
       at::tensor({own.right_count, own.samples_count}, at::kLong).to(strategy.device());
   strategy.sum_over_ranks(counts);

@@ -15,7 +15,8 @@ struct Accuracy {
 };
 
 // Exact: every test sample is counted once, on one rank, and the counts are summed; collective.
-// Absent where the workload has no test set.
+// With EvalMode::rank0 rank 0 counts them all, alone. Absent where the workload has no test set,
+// and for the ranks that have no part.
 std::optional<Accuracy> evaluate(const StrategyInput& input, Strategy& strategy);
 
 }  // namespace ddpprof

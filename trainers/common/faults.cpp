@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::int64_t kWarmupFaultStep = 2;
 constexpr std::int64_t kFaultyPass = 2;
+constexpr std::int64_t kFaultyCheckpoint = 2;
 
-constexpr std::array<FaultRow, 5> kRows = {{
+constexpr std::array<FaultRow, 6> kRows = {{
     {"sum-gradients", "gradients are summed over the devices instead of averaged",
      FaultKind::sum_gradients, true},
     {"die-in-warmup", "the process kills itself at its second step", FaultKind::die_in_warmup,
@@ -27,6 +28,8 @@ constexpr std::array<FaultRow, 5> kRows = {{
      FaultKind::throw_in_backward, false},
     {"infinite-gradient", "the gradient in the second backward pass is infinite",
      FaultKind::infinite_gradient, false},
+    {"die-in-checkpoint", "the process kills itself in the middle of writing its second checkpoint",
+     FaultKind::die_in_checkpoint, true},
 }};
 
 std::string fault_names() {
@@ -85,13 +88,23 @@ bool has_infinite_gradient(const std::optional<Fault>& fault, std::int64_t pass,
   return pass == kFaultyPass && is_planted(fault, FaultKind::infinite_gradient, rank, world_size);
 }
 
+bool dies_in_checkpoint(const std::optional<Fault>& fault, std::int64_t count) {
+  return count == kFaultyCheckpoint && fault && fault->kind == FaultKind::die_in_checkpoint;
+}
+
+void kill_this_process() {
+  while (true) {
+    ::kill(::getpid(), SIGKILL);
+  }
+}
+
 void act_out_warmup_fault(const std::optional<Fault>& fault, std::int64_t step, std::int32_t rank,
                           std::int32_t world_size) {
   if (step != kWarmupFaultStep) {
     return;
   }
   if (is_planted(fault, FaultKind::die_in_warmup, rank, world_size)) {
-    ::kill(::getpid(), SIGKILL);
+    kill_this_process();
   }
   if (is_planted(fault, FaultKind::hang_in_warmup, rank, world_size)) {
     while (true) {

@@ -14,6 +14,7 @@ enum class FaultKind : std::uint8_t {
   hang_in_warmup,
   throw_in_backward,
   infinite_gradient,
+  die_in_checkpoint,
 };
 
 struct FaultRow {
@@ -51,5 +52,10 @@ bool throws_in_backward(const std::optional<Fault>& fault, std::int64_t pass, st
 // As above, where infinite_gradient is planted: the gradient of the output is infinite.
 bool has_infinite_gradient(const std::optional<Fault>& fault, std::int64_t pass, std::int32_t rank,
                            std::int32_t world_size);
+
+// Whether the process dies in the middle of writing its `count`th checkpoint, counted from 1: the
+// second, where die_in_checkpoint is planted. Only rank 0 writes.
+bool dies_in_checkpoint(const std::optional<Fault>& fault, std::int64_t count);
+[[noreturn]] void kill_this_process();
 
 }  // namespace ddpprof

@@ -2,6 +2,7 @@
 
 #include "profiler/trace/error.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -19,6 +20,22 @@ std::string to_json(double value) {
   return {text, end};
 }
 
+// Of a file as this writes it; nothing where there is none.
+std::string lines_until(const std::filesystem::path& path, std::int64_t step) {
+  std::ifstream file(path);
+  std::string kept;
+  const std::string mark = "{\"step\": ";
+  for (std::string line; std::getline(file, line);) {
+    std::int64_t its_step = 0;
+    const char* const digits = line.c_str() + std::min(mark.size(), line.size());
+    std::from_chars(digits, line.c_str() + line.size(), its_step);
+    if (line.starts_with(mark) && line.ends_with('}') && its_step <= step) {
+      kept += line + "\n";
+    }
+  }
+  return kept;
+}
+
 }  // namespace
 
 Metrics::Metrics(RunContext& context) : context_(context) {
@@ -28,7 +45,21 @@ Metrics::Metrics(RunContext& context) : context_(context) {
   }
   context.loop.keep_records();
   if (context.input.place.rank == 0) {
+    const std::string kept = context.input.options.resume.empty()
+                                 ? std::string()
+                                 : lines_until(path, context.loop.steps_count());
     file_.open(path);
+    file_ << kept;
+    write();
+  }
+}
+
+void Metrics::write(const std::optional<Accuracy>& accuracy) {
+  if (file_.is_open() && accuracy) {
+    file_ << "{\"step\": " << context_.loop.steps_count() << ", \"test_accuracy\": "
+          << to_json(static_cast<double>(accuracy->right_count) /
+                     static_cast<double>(accuracy->samples_count))
+          << "}\n";
     write();
   }
 }

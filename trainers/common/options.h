@@ -70,6 +70,12 @@ enum class DpThreads : std::uint8_t { fresh, pool };
 // Source: torch/nn/parallel/parallel_apply.py, 2.11.
 enum class DpAutocast : std::uint8_t { caller, pytorch };
 
+// Who looks at the test samples: every rank at a part of them, or rank 0 at all, while the others
+// go on to wait for it.
+enum class EvalMode : std::uint8_t { all, rank0 };
+
+inline constexpr std::string_view kEvalNames[] = {"all", "rank0"};
+
 enum class OptimizerKind : std::uint8_t { fused_adamw, foreach_adamw, fused_sgd, foreach_sgd };
 
 inline constexpr std::string_view kOptimizerNames[] = {"fused-adamw", "foreach-adamw", "fused-sgd",
@@ -122,6 +128,10 @@ struct TrainOptions {
   RecorderChoice recorder = RecorderChoice::automatic;
   std::filesystem::path metrics;
   std::filesystem::path gradients;
+  std::filesystem::path checkpoint, resume;
+  std::optional<std::int64_t> checkpoint_every;  // absent: at the end alone
+  EvalMode eval = EvalMode::all;
+  std::optional<std::int64_t> eval_every;  // absent: at the end alone
   std::optional<int> control_fd;
   bool probe = false;  // say what the machine has, and leave
 

@@ -19,15 +19,20 @@ NamedTensors unique_parameters(const torch::nn::Module& module) {
   return result;
 }
 
-std::vector<at::Tensor> unique_buffers(const torch::nn::Module& module) {
-  std::vector<at::Tensor> result;
+NamedTensors named_buffers(const torch::nn::Module& module) {
+  NamedTensors result;
   std::unordered_set<c10::TensorImpl*> seen;
-  for (const at::Tensor& buffer : module.buffers()) {
-    if (seen.insert(buffer.unsafeGetTensorImpl()).second) {
-      result.push_back(buffer);
+  for (const auto& buffer : module.named_buffers()) {
+    if (seen.insert(buffer.value().unsafeGetTensorImpl()).second) {
+      result.names.push_back(buffer.key());
+      result.tensors.push_back(buffer.value());
     }
   }
   return result;
+}
+
+std::vector<at::Tensor> unique_buffers(const torch::nn::Module& module) {
+  return named_buffers(module).tensors;
 }
 
 std::int64_t count_scalars(const std::vector<at::Tensor>& tensors) {

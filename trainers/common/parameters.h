@@ -22,6 +22,7 @@ struct NamedTensors {
 // or updated twice trains wrongly.
 // Shape: in order of first registration; parameters that require no gradient are left out.
 NamedTensors unique_parameters(const torch::nn::Module& module);
+NamedTensors named_buffers(const torch::nn::Module& module);
 std::vector<at::Tensor> unique_buffers(const torch::nn::Module& module);
 
 std::int64_t count_scalars(const std::vector<at::Tensor>& tensors);

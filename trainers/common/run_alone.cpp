@@ -1,4 +1,5 @@
 #include "trainers/common/accelerator.h"
+#include "trainers/common/checkpoints.h"
 #include "trainers/common/evaluation.h"
 #include "trainers/common/metrics.h"
 #include "trainers/common/runs.h"
@@ -90,26 +91,35 @@ void print_result(RunContext& context, double samples_per_s, std::optional<doubl
 void run_alone(RunContext& context) {
   const TrainOptions& options = context.input.options;
   const std::int64_t steps_count = context.loop.run_steps();
+  Checkpoints checkpoints(context);
+  checkpoints.resume();
+  const std::int64_t first_step = context.loop.steps_count();
   // At least the last step is recorded.
-  const std::int64_t record_from = std::min(options.warmup, steps_count - 1);
+  const std::int64_t record_from = std::min(first_step + options.warmup, steps_count - 1);
   Metrics metrics(context);
   const std::int64_t begin_ns = now_ns();
   const auto samples_per_s = [&] {
-    return static_cast<double>(context.loop.steps_count() * options.batch) /
+    return static_cast<double>((context.loop.steps_count() - first_step) * options.batch) /
            to_seconds(now_ns() - begin_ns);
   };
   double final_samples_per_s = 0;
   {
     ProgressLine progress(context.input.place.rank != 0, begin_ns);
-    for (std::int64_t step = 0; step < steps_count; ++step) {
+    for (std::int64_t step = first_step; step < steps_count; ++step) {
       if (!context.trace.empty() && step == record_from) {
         start_recording(context, 0);
       }
       context.loop.run_step();
       progress.show(context.loop, steps_count, context.input.recorder.is_on(), samples_per_s);
-      if ((step + 1) % kMetricsInterval == 0) {
+      const std::int64_t done = step + 1;
+      if (done % kMetricsInterval == 0) {
         metrics.write();
       }
+      if (done < steps_count && options.eval_every && done % *options.eval_every == 0) {
+        metrics.write();
+        metrics.write(evaluate(context.input, context.strategy));
+      }
+      checkpoints.write_if_due(done == steps_count);
     }
     synchronize(context.strategy.device());
     final_samples_per_s = samples_per_s();
@@ -120,6 +130,7 @@ void run_alone(RunContext& context) {
   metrics.write();
   const std::optional<double> loss = context.loop.mean_last_loss();
   const std::optional<Accuracy> accuracy = evaluate(context.input, context.strategy);
+  metrics.write(accuracy);
   if (context.input.place.rank == 0) {
     print_result(context, final_samples_per_s, loss, accuracy);
   }

@@ -25,6 +25,9 @@ class TrainingLoop {
   // Throws: whatever a strategy throws; the process is of no use then.
   void run_step();
 
+  // As if `steps_count` steps had been made.
+  void continue_from(std::int64_t steps_count) { steps_count_ = steps_count; }
+
   // Optimizer steps so far, and of an epoch.
   std::int64_t steps_count() const { return steps_count_; }
   std::int64_t steps_per_epoch() const { return loader_.batches_per_epoch(); }

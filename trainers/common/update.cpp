@@ -94,9 +94,12 @@ std::optional<std::int64_t> Update::skipped_count() const {
   return scaler_ ? std::optional(static_cast<std::int64_t>(skipped_.item<double>())) : std::nullopt;
 }
 
-std::vector<at::Tensor> Update::scaling_state() const {
-  return scaler_ ? std::vector<at::Tensor>{*scaler_, growth_tracker_, skipped_}
-                 : std::vector<at::Tensor>();
+NamedTensors Update::scaling_state() const {
+  if (!scaler_) {
+    return {};
+  }
+  return {.names = {"scale", "growth_tracker", "skipped"},
+          .tensors = {*scaler_, growth_tracker_, skipped_}};
 }
 
 }  // namespace ddpprof

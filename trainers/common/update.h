@@ -3,6 +3,7 @@
 
 #include "trainers/common/loss_scale.h"
 #include "trainers/common/optimizer.h"
+#include "trainers/common/parameters.h"
 
 #include <cstdint>
 #include <optional>
@@ -44,7 +45,7 @@ class Update {
 
   // All that is remembered from step to step.
   const Optimizer& optimizer() const { return optimizer_; }
-  std::vector<at::Tensor> scaling_state() const;  // scale, steps since it changed, steps skipped
+  NamedTensors scaling_state() const;
 
  private:
   std::vector<at::Tensor> gradients() const;

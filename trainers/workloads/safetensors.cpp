@@ -1,6 +1,7 @@
 #include "trainers/workloads/safetensors.h"
 
 #include "profiler/formats/json_value.h"
+#include "profiler/formats/json_writer.h"
 #include "profiler/trace/error.h"
 
 #include <algorithm>
@@ -107,6 +108,12 @@ StoredTensor read_tensor(const JsonObject& entry, std::span<const std::byte> dat
   return tensor;
 }
 
+JsonValue read_header(std::span<const std::byte> content, std::uint64_t length,
+                      const std::string& subject) {
+  const auto header = content.subspan(kLengthBytes, length);
+  return parse_json({reinterpret_cast<const char*>(header.data()), header.size()}, subject);
+}
+
 [[noreturn]] void fail_to_read(const std::filesystem::path& path, int error) {
   throw Error(path.string(), "cannot be read: " + std::generic_category().message(error),
               error == ENOENT ? "check the name" : "");
@@ -116,9 +123,7 @@ StoredTensor read_tensor(const JsonObject& entry, std::span<const std::byte> dat
 
 StoredTensors read_safetensors(std::span<const std::byte> content, const std::string& subject) {
   const std::uint64_t length = read_length(content, subject);
-  const auto header = content.subspan(kLengthBytes, length);
-  const JsonValue value =
-      parse_json({reinterpret_cast<const char*>(header.data()), header.size()}, subject);
+  const JsonValue value = read_header(content, length, subject);
   const JsonObject tensors(value, subject, "the header");
   StoredTensors result;
   for (const std::string& name : tensors.keys()) {
@@ -128,6 +133,55 @@ StoredTensors read_safetensors(std::span<const std::byte> content, const std::st
     }
   }
   return result;
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(std::span<const std::byte> content,
+                                                             const std::string& subject) {
+  const JsonValue value = read_header(content, read_length(content, subject), subject);
+  const JsonObject header(value, subject, "the header");
+  std::map<std::string, std::string> metadata;
+  if (header.has("__metadata__")) {
+    header.read("__metadata__", metadata);
+  }
+  return metadata;
+}
+
+std::string safetensors_head(const std::map<std::string, std::string>& metadata,
+                             const std::vector<TensorToStore>& tensors) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.key("__metadata__");
+  json.begin_object();
+  for (const auto& [key, value] : metadata) {
+    json.member(key, value);
+  }
+  json.end_object();
+  std::int64_t begin = 0;
+  for (const TensorToStore& tensor : tensors) {
+    json.key(tensor.name);
+    json.begin_object();
+    json.member("dtype", tensor.type);
+    json.key("shape");
+    json.begin_array();
+    for (const std::int64_t length : tensor.shape) {
+      json.value(length);
+    }
+    json.end_array();
+    json.key("data_offsets");
+    json.begin_array();
+    json.value(begin);
+    json.value(begin += tensor.bytes);
+    json.end_array();
+    json.end_object();
+  }
+  json.end_object();
+  text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
+  std::string head(kLengthBytes, '\0');
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    head[i] = static_cast<char>(text.size() >> (8 * i));
+  }
+  return head + text;
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {

@@ -31,6 +31,20 @@ using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;
 // lengths are taken as they are.
 StoredTensors read_safetensors(std::span<const std::byte> content, const std::string& subject);
 
+// Texts that the writer added ("__metadata__"). Throws: as read_safetensors().
+std::map<std::string, std::string> read_safetensors_metadata(std::span<const std::byte> content,
+                                                             const std::string& subject);
+
+struct TensorToStore {
+  std::string name, type;
+  std::vector<std::int64_t> shape;
+  std::int64_t bytes = 0;
+};
+
+// What stands before the bytes of these tensors, which follow one another in this order.
+std::string safetensors_head(const std::map<std::string, std::string>& metadata,
+                             const std::vector<TensorToStore>& tensors);
+
 // A file that is read only where somebody looks (memory-mapped). It must not be cut short
 // meanwhile: a process that then looks behind its end gets SIGBUS.
 class MappedFile {
