@@ -112,6 +112,18 @@ class DistributedDataParallel : public Strategy {
     info.ddp_logging_texts.insert(data.strs_map.begin(), data.strs_map.end());
   }
 
+  std::string layout() const override {
+    const auto texts = parts_.logger->get_ddp_logging_data().strs_map;
+    const auto found = texts.find("rebuilt_per_bucket_param_indices");
+    return found == texts.end() ? std::string() : found->second;
+  }
+
+  void take_layout(const std::string& layout) override {
+    if (!layout.empty()) {
+      parts_.reducer->initialize_buckets(parse_buckets(layout, parameters_.size()));
+    }
+  }
+
   void shut_down() override {
     guarded([&] {
       synchronize(device());

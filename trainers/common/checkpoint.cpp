@@ -19,6 +19,7 @@ namespace {
 constexpr const char* kVersionKey = "ddpprof_checkpoint";
 constexpr const char* kVersion = "1";
 constexpr const char* kStepKey = "step";
+constexpr const char* kLayoutKey = "layout";
 constexpr const char* kChecksumKey = "crc32";
 constexpr std::string_view kNoChecksum = "00000000";  // what the checksum is made over
 constexpr const char* kNotOurs = "name a file that --checkpoint wrote";
@@ -153,6 +154,7 @@ void write_checkpoint(const std::filesystem::path& path, const RunState& state,
   std::map<std::string, std::string> metadata(state.identity.begin(), state.identity.end());
   metadata[kVersionKey] = kVersion;
   metadata[kStepKey] = std::to_string(state.step);
+  metadata[kLayoutKey] = state.layout;
   metadata[kChecksumKey] = kNoChecksum;
   std::string head = safetensors_head(metadata, places);
   std::uint32_t sum = crc32_of(head);
@@ -198,6 +200,8 @@ bool read_checkpoint(const std::filesystem::path& path, RunState& state) {
   if (code != std::errc{} || end != digits.data() + digits.size() || state.step < 0) {
     throw Error(subject, "says no step that it is of", kNotOurs);
   }
+  const auto layout = metadata.find(kLayoutKey);
+  state.layout = layout == metadata.end() ? "" : layout->second;
   put_back(stored, state.tensors);
   const bool has_random = has_all(stored, state.random);
   if (has_random) {

@@ -17,6 +17,7 @@ struct RunState {
   std::int64_t step = 0;  // optimizer steps that were made
   // What the run that goes on must have in common with the one that stopped: flag and value.
   std::vector<std::pair<std::string, std::string>> identity;
+  std::string layout;  // see Strategy::layout()
   // All that is updated. Reading writes into these very tensors.
   NamedTensors tensors;
   // States of the generators of random numbers, on the CPU: put back where the file has exactly

@@ -81,6 +81,7 @@ RunState Checkpoints::state() {
         {.names = parameters.names, .tensors = part.tensors});
   }
   add(state.tensors, "loss_scale.", update.scaling_state());
+  state.layout = context_.strategy.layout();
   state.random = random_states(context_);
   return state;
 }
@@ -95,6 +96,7 @@ void Checkpoints::resume() {
   if (has_random) {
     put_back_random_states(context_, state.random);
   }
+  context_.strategy.take_layout(state.layout);
   context_.loop.continue_from(state.step);
   if (context_.input.place.rank == 0) {
     std::fprintf(stderr, "goes on after step %lld of %s%s\n", static_cast<long long>(state.step),

@@ -1,7 +1,10 @@
 #include "trainers/common/reducer_setup.h"
 
+#include "profiler/trace/error.h"
+
 #include <algorithm>
 #include <limits>
+#include <sstream>
 
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -142,6 +145,28 @@ void broadcast_buffers(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                        const std::vector<at::Tensor>& buffers) {
   const at::NoGradGuard no_grad;
   c10d::broadcast_coalesced(group, buffers, kBroadcastBytes, 0);
+}
+
+std::vector<std::vector<std::size_t>> parse_buckets(const std::string& text,
+                                                    std::size_t parameters_count) {
+  std::vector<std::vector<std::size_t>> buckets;
+  std::vector<bool> seen(parameters_count, false);
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    std::vector<std::size_t>& bucket = buckets.emplace_back();
+    std::istringstream indices(part);
+    for (std::size_t index = 0; indices >> index;) {
+      if (index >= parameters_count || seen[index]) {
+        throw Error("buckets of the checkpoint", "are not of this model's parameters");
+      }
+      seen[index] = true;
+      bucket.push_back(index);
+    }
+  }
+  if (std::ranges::find(seen, false) != seen.end()) {
+    throw Error("buckets of the checkpoint", "are not of all of this model's parameters");
+  }
+  return buckets;
 }
 
 void add_comm_hook(c10d::Reducer& reducer, const c10::intrusive_ptr<c10d::ProcessGroup>& group,

@@ -33,6 +33,11 @@ ReducerParts make_reducer(const NamedTensors& parameters,
 void broadcast_buffers(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                        const std::vector<at::Tensor>& buffers);
 
+// The buckets in DDPLoggingData's words: indices of parameters, "2 1, 0" for two buckets.
+// Throws: Error unless each of `parameters_count` is in one.
+std::vector<std::vector<std::size_t>> parse_buckets(const std::string& text,
+                                                    std::size_t parameters_count);
+
 // Gradients travel in the hook's type and come back in their own: half the bytes of fp32, and two
 // more passes over each bucket. Nothing for CommHook::none.
 void add_comm_hook(c10d::Reducer& reducer, const c10::intrusive_ptr<c10d::ProcessGroup>& group,

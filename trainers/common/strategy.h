@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <c10/core/Device.h>
@@ -51,6 +52,12 @@ class Strategy {
 
   // In place, over all ranks; collective.
   virtual void sum_over_ranks(at::Tensor& /*tensor*/) {}
+
+  // How sums over ranks are laid out, as a text: with the same layout they round alike. Empty:
+  // there is no choice, or none was made yet.
+  virtual std::string layout() const { return {}; }
+  // Before the first step. Throws: Error when it is none of this model's.
+  virtual void take_layout(const std::string& /*layout*/) {}
 
   // What the strategy itself has to say in the trace.
   virtual void describe(TraceInfo& /*info*/) const {}
