@@ -31,11 +31,11 @@ void take_items(benchmark::State& state, std::int64_t cost_ns) {
   for (auto _ : state) benchmark::DoNotOptimize(producers.take());
 }
 
-void BM_LoaderOfFreeItems(benchmark::State& state) { take_items(state, 0); }
-BENCHMARK(BM_LoaderOfFreeItems)->Arg(0)->Arg(1)->Arg(2)->UseRealTime();
+void take_free_items(benchmark::State& state) { take_items(state, 0); }
+BENCHMARK(take_free_items)->Arg(0)->Arg(1)->Arg(2)->UseRealTime();
 
-void BM_LoaderOfCostlyItems(benchmark::State& state) { take_items(state, 1'000'000); }
-BENCHMARK(BM_LoaderOfCostlyItems)->Arg(0)->Arg(1)->Arg(2)->UseRealTime();
+void take_costly_items(benchmark::State& state) { take_items(state, 1'000'000); }
+BENCHMARK(take_costly_items)->Arg(0)->Arg(1)->Arg(2)->UseRealTime();
 
 }  // namespace
 }  // namespace ddpprof

@@ -22,7 +22,7 @@ std::string see_help() { return "see " + std::string(kTrainerKind.program) + " -
 constexpr std::int64_t kDefaultWorkers = 2;
 constexpr std::int64_t kMostLoaderThreads = 256;
 constexpr std::int64_t kMostPrefetch = 1024;
-constexpr std::int64_t kMostDataCost_us = 1'000'000;
+constexpr std::int64_t kMostDataCostUs = 1'000'000;
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 2> kDpThreadsNames = {"fresh", "pool"};
 constexpr std::array<std::string_view, 2> kDpAutocastNames = {"caller", "pytorch"};
@@ -219,7 +219,7 @@ void need_range(const char* flag, std::int64_t value, std::int64_t low, std::int
 
 void check_input_ranges(const TrainOptions& options, const Given& given) {
   need_range("--loader-threads", options.loader.threads, 0, kMostLoaderThreads);
-  need_range("--data-cost-us", given.data_cost_us.value_or(0), 0, kMostDataCost_us);
+  need_range("--data-cost-us", given.data_cost_us.value_or(0), 0, kMostDataCostUs);
   if (given.prefetch) {
     need_range("--prefetch", *given.prefetch, 1, kMostPrefetch);
     if (options.loader.threads == 0) {

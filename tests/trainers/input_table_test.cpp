@@ -9,6 +9,9 @@ namespace ddpprof::test {
 namespace {
 
 constexpr int kRecordedSteps = 20;
+constexpr int kBatch = 16;
+constexpr int kCost_us = 300;
+constexpr std::int64_t kAsked_ns = std::int64_t{kRecordedSteps} * kBatch * kCost_us * 1000;
 
 // Sums over the recorded steps of one device.
 struct DataTime {
@@ -19,9 +22,9 @@ struct DataTime {
 DataTime input_bound(const std::string& loader_threads) {
   const std::vector<Trace> traces =
       record("single", 1,
-             {"--width", "16", "--batch", "16", "--threads", "1", "--warmup", "5", "--steps",
-              std::to_string(5 + kRecordedSteps), "--data-cost-us", "300", "--loader-threads",
-              loader_threads});
+             {"--width", "16", "--batch", std::to_string(kBatch), "--threads", "1", "--warmup", "5",
+              "--steps", std::to_string(5 + kRecordedSteps), "--data-cost-us",
+              std::to_string(kCost_us), "--loader-threads", loader_threads});
   DataTime time;
   for (const StepTable& table : tabulate(traces.at(0), 0)) {
     EXPECT_EQ(table.residual_ns, 0);
@@ -34,8 +37,9 @@ DataTime input_bound(const std::string& loader_threads) {
 
 TEST(InputTable, FetchingInTheTrainingThreadIsItsWork) {
   const DataTime data = input_bound("0");
-  EXPECT_GT(data.compute_ns, data.all_ns / 2);
-  EXPECT_EQ(data.stall_ns, 0);
+  // A stall it has where others took its core.
+  EXPECT_GE(data.compute_ns, kAsked_ns);
+  EXPECT_LE(data.compute_ns, kAsked_ns * 11 / 10);
 }
 
 TEST(InputTable, WaitingForALoaderThreadIsAStall) {
