@@ -57,7 +57,7 @@ class OrderedProducers {
   std::int64_t next() const { return taken_; }
 
   // Waits for it.
-  // Throws: what its plan or job threw, each time from then on; later items are not made.
+  // Throws: what its plan or job threw, each time from then on.
   Item take() {
     std::unique_lock lock(mutex_);
     Slot& slot = slot_of(taken_);
@@ -83,9 +83,7 @@ class OrderedProducers {
     return slots_[static_cast<std::size_t>(index) % slots_.size()];
   }
 
-  bool has_room() const {
-    return !has_failed_ && planned_ - taken_ < static_cast<std::int64_t>(slots_.size());
-  }
+  bool has_room() const { return planned_ - taken_ < static_cast<std::int64_t>(slots_.size()); }
 
   void serve(const std::stop_token& stop, std::int64_t thread) {
     enter_(thread);
@@ -104,7 +102,6 @@ class OrderedProducers {
       if (!lock.owns_lock()) {
         lock.lock();
       }
-      has_failed_ = has_failed_ || slot.error;
       slot_of(index) = std::move(slot);
       made_.notify_one();
     }
@@ -118,7 +115,6 @@ class OrderedProducers {
   std::vector<Slot> slots_;
   std::int64_t planned_;  // the index that nobody makes yet
   std::int64_t taken_;    // the index that is taken next; the taker's alone to change
-  bool has_failed_ = false;
   std::latch entered_;
   std::vector<std::jthread> threads_;  // last: they use the others
 };
