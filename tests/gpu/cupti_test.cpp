@@ -253,7 +253,9 @@ TEST(CuptiTraining, ChangesNoLossByABit) {
     }
     const std::string without = losses_of(arguments, strategy == "ddp");
     EXPECT_GT(std::ranges::count(without, '\n'), 30) << without;
-    for (const char* recorder : {"cupti", "events"}) {
+    for (const std::string recorder : {"cupti", "events"}) {
+      // Two replicas on one GPU are refused: whose work is whose is not told.
+      if (recorder == "cupti" && strategy == "dp" && gpus_count() < 2) continue;
       Arguments recorded = arguments;
       recorded.insert(recorded.end(), {"--trace", "TRACE", "--recorder", recorder});
       EXPECT_EQ(losses_of(recorded, strategy == "ddp"), without) << strategy << " " << recorder;

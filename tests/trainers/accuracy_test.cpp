@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -55,11 +56,36 @@ TEST(Accuracy, AnEpochIsWholeBatchesOfTheTrainingImages) {
   std::ifstream file(metrics);
   std::string line;
   int lines_count = 0;
-  while (std::getline(file, line)) {
+  while (std::getline(file, line) && line.find("test_accuracy") == std::string::npos) {
     ++lines_count;
     EXPECT_EQ(line.find("{\"step\": " + std::to_string(lines_count) + ", \"loss\": "), 0U) << line;
   }
   EXPECT_EQ(lines_count, 2 * (1437 / 100));
+  EXPECT_EQ(line.find("{\"step\": 28, \"test_accuracy\": 0."), 0U) << line;
+}
+
+// Every look at the test samples has a line after its step's; rank 0 alone finds the same.
+TEST(Accuracy, IsLookedAtAsOftenAsAsked) {
+  for (const char* who : {"all", "rank0"}) {
+    const TemporaryFolder folder;
+    const auto metrics = folder.path() / "metrics.jsonl";
+    EXPECT_EQ(run_ranks(3, {"--steps", "7", "--batch", "63", "--eval", who, "--eval-every", "3",
+                            "--metrics", metrics.string()}),
+              (std::vector<int>{0, 0, 0}));
+    std::ifstream file(metrics);
+    std::vector<std::string> looks;
+    std::string before;
+    for (std::string line; std::getline(file, line); before = line) {
+      if (line.find("test_accuracy") == std::string::npos) continue;
+      EXPECT_EQ(line.substr(0, 10), before.substr(0, 10));
+      looks.push_back(line);
+    }
+    ASSERT_EQ(looks.size(), 3U) << who;
+    EXPECT_EQ(looks[0].find("{\"step\": 3,"), 0U) << looks[0];
+    EXPECT_EQ(looks[2].find("{\"step\": 7,"), 0U) << looks[2];
+    static const std::vector<std::string> of_all = looks;
+    EXPECT_EQ(looks, of_all) << who;
+  }
 }
 
 }  // namespace
