@@ -77,6 +77,9 @@ void add_training_options(CLI::App& app, TrainOptions& options, Given& given) {
       ->group(kHow);
   app.add_option("--steps", given.steps, "Optimizer steps of a stand-alone run")->group(kHow);
   app.add_option("--epochs", options.epochs, "Or: epochs of a stand-alone run")->group(kHow);
+  app.add_flag("--cuda-graph", options.cuda_graph,
+               "single on a GPU: capture the step once and launch it as a whole")
+      ->group(kHow);
   given.update.add_to(app);
 }
 
@@ -304,6 +307,32 @@ void fill_in_loader(TrainOptions& options, const Given& given) {
   }
 }
 
+// A graph is launched as it was captured: what the host decides or does in a step is not in it.
+void check_graph(const TrainOptions& options) {
+  if (!options.cuda_graph) {
+    return;
+  }
+  const auto refuse = [](const std::string& problem, const std::string& hint) {
+    throw UsageError("--cuda-graph", problem, hint);
+  };
+  if (kTrainerKind.devices_are_threads) {
+    refuse("needs a GPU", "ddpprof-train-cuda is the trainer for GPUs");
+  }
+  if (options.strategy != "single") {
+    refuse(
+        "is for --strategy single: dp's threads and ddp's Reducer work on the host in every step",
+        "leave it out");
+  }
+  if (options.optimizer.kind == OptimizerKind::foreach_adamw ||
+      options.optimizer.kind == OptimizerKind::foreach_sgd) {
+    refuse("needs an optimizer that does not wait for the device", "take a fused one");
+  }
+  if (!options.gradients.empty() || options.delay || !options.fault.empty()) {
+    refuse("cannot be with --gradients, --delay or --fault, which act on the host",
+           "leave one out");
+  }
+}
+
 void fill_in_defaults(CommandLine& line, const Given& given) {
   TrainOptions& options = line.options;
   const WorkloadRow* row = find_workload_row(options.workload);
@@ -323,6 +352,7 @@ void fill_in_defaults(CommandLine& line, const Given& given) {
     options.delay = parse_delay(*given.delay);
     options.notes.push_back("a delay is planted: " + *given.delay);
   }
+  check_graph(options);
   fill_in_loader(options, given);
   fill_in_devices(options, given);
 }

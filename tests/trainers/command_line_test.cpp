@@ -43,6 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"Growth", {"--loss-scale-growth", "5"}, "--loss-scale-growth: ", "dynamic"},
         Mistake{"Schedule", {"--schedule", "step"}, "--schedule step: ", "cosine"},
         Mistake{"ScheduleSteps", {"--schedule-steps", "5"}, "--schedule-steps: ", "linear"},
+        Mistake{"CudaGraph", {"--cuda-graph"}, "--cuda-graph: ", "ddpprof-train-cuda"},
         Mistake{"CommHook", {"--comm-hook", "fp8"}, "--comm-hook fp8: ", "fp16 or bf16"},
         Mistake{"Batch",
                 {"--strategy", "dp", "--workers", "3", "--batch", "64"},

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,6 +91,26 @@ class StepClock {
   void mark();
   // Waits for the device. Shape: one time a mark.
   std::vector<std::int64_t> take_ns();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Work of a device, recorded once and launched as a whole: a CUDA graph.
+class StepGraph {
+ public:
+  // Throws: UsageError where devices are threads.
+  explicit StepGraph(at::Device device);
+  ~StepGraph();
+  StepGraph(const StepGraph&) = delete;
+  StepGraph& operator=(const StepGraph&) = delete;
+
+  // What `work` launches is recorded and does not run. It must not wait for the device. Memory that
+  // it allocates belongs to the graph. Once.
+  void capture(const std::function<void()>& work);
+  // Queues all of it on the current stream.
+  void launch();
 
  private:
   struct State;

@@ -35,7 +35,7 @@ bool is_fused(OptimizerKind kind) {
 
 struct Optimizer::Part {
   std::vector<at::Tensor> parameters, gradients, averages, squared_averages, steps;
-  std::optional<at::Tensor> found_inf;  // fused only
+  std::optional<at::Tensor> found_inf, rate;  // fused only
 };
 
 Optimizer::Optimizer(std::vector<at::Tensor> parameters, OptimizerOptions options)
@@ -64,9 +64,11 @@ std::vector<Optimizer::State> Optimizer::states() const {
                            : std::vector<State>{{"momentum_buffer", averages_}};
 }
 
-void Optimizer::step(double learning_rate, const std::optional<at::Tensor>& found_inf) {
+void Optimizer::step(double learning_rate, const std::optional<at::Tensor>& found_inf,
+                     const std::optional<at::Tensor>& rate_on_device) {
   const at::NoGradGuard no_grad;
   Part part;
+  part.rate = rate_on_device;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!parameters_[i].grad().defined()) {
       continue;
@@ -102,9 +104,16 @@ void Optimizer::step_adamw(const Part& part, double learning_rate) {
     step_adamw_foreach(part, learning_rate);
     return;
   }
-  at::_fused_adamw_(part.parameters, part.gradients, part.averages, part.squared_averages, {},
-                    part.steps, learning_rate, kBeta1, kBeta2, options_.weight_decay, kEpsilon,
-                    /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, part.found_inf);
+  const auto update = [&](const auto& rate) {
+    at::_fused_adamw_(part.parameters, part.gradients, part.averages, part.squared_averages, {},
+                      part.steps, rate, kBeta1, kBeta2, options_.weight_decay, kEpsilon,
+                      /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, part.found_inf);
+  };
+  if (part.rate) {
+    update(*part.rate);
+  } else {
+    update(learning_rate);
+  }
   if (part.found_inf) {
     at::_foreach_sub_(part.steps, std::vector<at::Tensor>(part.steps.size(), *part.found_inf));
   }
@@ -132,9 +141,17 @@ void Optimizer::step_adamw_foreach(const Part& part, double learning_rate) {
 // Momentum buffers begin at 0, which gives what torch.optim.SGD's first step does by a copy.
 void Optimizer::step_sgd(const Part& part, double learning_rate) {
   if (is_fused(options_.kind)) {
-    at::_fused_sgd_(part.parameters, part.gradients, part.averages, options_.weight_decay,
-                    options_.momentum, learning_rate, /*dampening=*/0, /*nesterov=*/false,
-                    /*maximize=*/false, /*is_first_step=*/false, /*grad_scale=*/{}, part.found_inf);
+    const auto update = [&](const auto& rate) {
+      at::_fused_sgd_(part.parameters, part.gradients, part.averages, options_.weight_decay,
+                      options_.momentum, rate, /*dampening=*/0, /*nesterov=*/false,
+                      /*maximize=*/false, /*is_first_step=*/false, /*grad_scale=*/{},
+                      part.found_inf);
+    };
+    if (part.rate) {
+      update(*part.rate);
+    } else {
+      update(learning_rate);
+    }
     return;
   }
   std::vector<at::Tensor> directions = part.gradients;

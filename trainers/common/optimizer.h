@@ -22,7 +22,9 @@ class Optimizer {
   // One update. Parameters without a gradient stay as they are, their step count too.
   // `found_inf`: a scalar on the parameters' device; nothing changes where it is not 0. Fused
   // optimizers leave that to the device, the others wait to know it.
-  void step(double learning_rate, const std::optional<at::Tensor>& found_inf = {});
+  // `rate_on_device`: read there in place of `learning_rate`; fused optimizers only.
+  void step(double learning_rate, const std::optional<at::Tensor>& found_inf = {},
+            const std::optional<at::Tensor>& rate_on_device = {});
 
   // As torch.optim calls it.
   std::string_view name() const;

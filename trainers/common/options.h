@@ -106,6 +106,7 @@ struct TrainOptions {
   ScheduleOptions schedule;
   LossScaling loss_scaling;
   std::optional<double> clip_norm;
+  bool cuda_graph = false;
   LoaderOptions loader;
   std::int64_t micro_steps = 1;
   std::int64_t workers = 1;           // dp: devices

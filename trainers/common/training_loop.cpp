@@ -4,6 +4,21 @@
 #include <ATen/ops/stack.h>
 
 namespace ddpprof {
+namespace {
+
+// Before a graph: libraries choose kernels and workspaces in their first calls.
+constexpr std::int64_t kEagerSteps = 3;
+
+void copy_batch(const Batch& from, const Batch& to) {
+  for (std::size_t i = 0; i < from.inputs.size(); ++i) {
+    at::Tensor(to.inputs[i]).copy_(from.inputs[i], /*non_blocking=*/true);
+  }
+  if (from.target.defined()) {
+    at::Tensor(to.target).copy_(from.target, /*non_blocking=*/true);
+  }
+}
+
+}  // namespace
 
 TrainingLoop::TrainingLoop(const StrategyInput& input, Strategy& strategy, DeviceSlice devices)
     : options_(input.options),
@@ -25,24 +40,11 @@ void TrainingLoop::run_step() {
   act_out_warmup_fault(fault_, steps_count_ + 1, place_.rank, place_.world_size);
   delay_.begin_step(steps_count_);
   recorder_.begin_step(steps_count_);
-  const double share = 1.0 / static_cast<double>(options_.micro_steps);
-  const LossScale scale{share, update_.scaler()};
-  if (keeps_records_ && scale.scaler) {
-    loss_scales_.push_back(scale.scaler->clone());
+  if (keeps_records_ && update_.scaler()) {
+    loss_scales_.push_back(update_.scaler()->clone());
   }
-  at::Tensor step_loss;  // ()
-  for (std::int64_t micro_step = 0; micro_step < options_.micro_steps; ++micro_step) {
-    Batch batch;
-    {
-      const PhaseScope scope(recorder_, Phase::data, "data", {.computes = loader_.computes()});
-      delay_.act(Phase::data);
-      batch = loader_.take(steps_count_, micro_step);
-    }
-    const bool sync = micro_step + 1 == options_.micro_steps;
-    const at::Tensor loss = strategy_.forward_backward(batch, sync, scale);  // ()
-    step_loss = step_loss.defined() ? step_loss.add(loss, share) : loss.mul(share);
-  }
-  update_parameters();
+  const bool is_graphed = options_.cuda_graph && eager_steps_ == kEagerSteps;
+  const at::Tensor step_loss = is_graphed ? run_graph() : run_eagerly();  // ()
   if (!first_loss_.defined()) {
     first_loss_ = step_loss;
   }
@@ -52,6 +54,72 @@ void TrainingLoop::run_step() {
   }
   ++steps_count_;
   recorder_.end_step();
+}
+
+Batch TrainingLoop::take_batch(std::int64_t micro_step) {
+  const PhaseScope scope(recorder_, Phase::data, "data", {.computes = loader_.computes()});
+  delay_.act(Phase::data);
+  return loader_.take(steps_count_, micro_step);
+}
+
+at::Tensor TrainingLoop::compute(const Batch& batch, std::int64_t micro_step,
+                                 const LossScale& scale) {
+  const bool sync = micro_step + 1 == options_.micro_steps;
+  return strategy_.forward_backward(batch, sync, scale);
+}
+
+at::Tensor TrainingLoop::run_eagerly() {
+  ++eager_steps_;
+  const double share = 1.0 / static_cast<double>(options_.micro_steps);
+  const LossScale scale{share, update_.scaler()};
+  at::Tensor step_loss;  // ()
+  for (std::int64_t micro_step = 0; micro_step < options_.micro_steps; ++micro_step) {
+    const at::Tensor loss = compute(take_batch(micro_step), micro_step, scale);  // ()
+    step_loss = step_loss.defined() ? step_loss.add(loss, share) : loss.mul(share);
+  }
+  update_parameters();
+  return step_loss;
+}
+
+at::Tensor TrainingLoop::run_graph() {
+  for (std::int64_t micro_step = 0; micro_step < options_.micro_steps; ++micro_step) {
+    Batch batch = take_batch(micro_step);
+    if (!graph_) {
+      graph_batches_.push_back(std::move(batch));
+    } else {
+      const PhaseScope scope(recorder_, Phase::data, "copy_to_graph",
+                             {.computes = true, .brief = true});
+      copy_batch(batch, graph_batches_[static_cast<std::size_t>(micro_step)]);
+    }
+  }
+  update_.put_learning_rate(steps_count_);
+  if (!graph_) {
+    capture();
+  } else {
+    recorder_.count(Counter::optimizer);
+    for (std::int64_t i = 0; i < options_.micro_steps; ++i) {
+      recorder_.count(Counter::forward);
+      recorder_.count(Counter::backward);
+    }
+  }
+  const PhaseScope scope(recorder_, Phase::other, "cuda_graph", {.computes = true});
+  graph_->launch();
+  return graph_loss_.clone();
+}
+
+// Phases of kernels in the graph are those in which they were captured.
+void TrainingLoop::capture() {
+  const double share = 1.0 / static_cast<double>(options_.micro_steps);
+  const LossScale scale{share, update_.scaler()};
+  graph_.emplace(strategy_.device());
+  graph_->capture([&] {
+    for (std::int64_t micro_step = 0; micro_step < options_.micro_steps; ++micro_step) {
+      const at::Tensor loss =
+          compute(graph_batches_[static_cast<std::size_t>(micro_step)], micro_step, scale);  // ()
+      graph_loss_ = graph_loss_.defined() ? graph_loss_.add(loss, share) : loss.mul(share);
+    }
+    update_parameters();
+  });
 }
 
 void TrainingLoop::update_parameters() {

@@ -4,6 +4,7 @@
 //                  '----- one micro-step -----'
 #pragma once
 
+#include "trainers/common/accelerator.h"
 #include "trainers/common/gradient_dump.h"
 #include "trainers/common/loader.h"
 #include "trainers/common/sampler.h"
@@ -53,6 +54,12 @@ class TrainingLoop {
   std::vector<StepRecord> take_records();
 
  private:
+  Batch take_batch(std::int64_t micro_step);
+  // Of one micro-step; its loss.
+  at::Tensor compute(const Batch& batch, std::int64_t micro_step, const LossScale& scale);
+  at::Tensor run_eagerly();
+  at::Tensor run_graph();
+  void capture();
   void update_parameters();
 
   const TrainOptions& options_;
@@ -65,7 +72,11 @@ class TrainingLoop {
   Loader loader_;
   Update update_;
   std::optional<GradientDump> dump_;
+  std::optional<StepGraph> graph_;    // once it was captured
+  std::vector<Batch> graph_batches_;  // a micro-step each: what the graph reads
+  at::Tensor graph_loss_;             // (): what it writes
   std::int64_t steps_count_ = 0;
+  std::int64_t eager_steps_ = 0;
   bool keeps_records_ = false;
   at::Tensor first_loss_, last_loss_;             // ()
   std::vector<at::Tensor> losses_, loss_scales_;  // () each, of the last steps

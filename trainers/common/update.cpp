@@ -49,6 +49,13 @@ std::vector<at::Tensor> Update::gradients() const {
   return gradients;
 }
 
+void Update::put_learning_rate(std::int64_t step) {
+  if (!rate_) {
+    rate_ = at::zeros({}, at::TensorOptions(parameters_.front().device()).dtype(at::kFloat));
+  }
+  rate_->fill_(learning_rate(step));
+}
+
 void Update::unscale() {
   if (!scaler_) {
     return;
@@ -73,7 +80,7 @@ void Update::clip() {
 
 void Update::step(std::int64_t step) {
   clip();
-  optimizer_.step(learning_rate(step), found_inf_);
+  optimizer_.step(learning_rate(step), found_inf_, rate_);
   if (!scaler_) {
     return;
   }

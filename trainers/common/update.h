@@ -30,6 +30,10 @@ class Update {
   // For the losses of the next step. Absent: none.
   const std::optional<at::Tensor>& scaler() const { return scaler_; }  // ()
 
+  // Before what is captured in a CUDA graph: puts the step's learning rate onto the device, where
+  // step() reads it from then on.
+  void put_learning_rate(std::int64_t step);
+
   // Gradients as if the loss had not been scaled. Once a step, before step().
   void unscale();
   // `step`: counted from 0.
@@ -59,6 +63,7 @@ class Update {
   // Scalars on the parameters' device; absent without loss scaling.
   std::optional<at::Tensor> scaler_, found_inf_;
   at::Tensor growth_tracker_, skipped_;
+  std::optional<at::Tensor> rate_;  // (), where the device reads it
 };
 
 }  // namespace ddpprof

@@ -103,6 +103,18 @@ StepClock::~StepClock() = default;
 
 void StepClock::mark() { state_->times_ns.push_back(now_ns()); }
 
+struct StepGraph::State {};
+
+StepGraph::StepGraph(at::Device /*device*/) {
+  throw UsageError("--cuda-graph", "there is no GPU", "ddpprof-train-cuda is the trainer for GPUs");
+}
+
+StepGraph::~StepGraph() = default;
+
+void StepGraph::capture(const std::function<void()>& /*work*/) {}
+
+void StepGraph::launch() {}
+
 struct DeviceSpin::State {};
 
 DeviceSpin::DeviceSpin(at::Device /*device*/, std::int64_t /*length_ns*/) {
