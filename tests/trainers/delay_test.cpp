@@ -76,7 +76,7 @@ class Losses : public testing::TestWithParam<const char*> {};
 TEST_P(Losses, AreTheSameBitsWithAndWithoutRecordingAndDelay) {
   const std::string strategy = GetParam();
   const std::string plain = losses(strategy, {}, false);
-  EXPECT_EQ(std::ranges::count(plain, '\n'), 12);
+  EXPECT_EQ(std::ranges::count(plain, '\n'), 12 + 1) << "steps, and the accuracy at the end";
   EXPECT_EQ(losses(strategy, {}, true), plain);
   for (const char* delay : {"backward:host:2000", "forward:host:2000:every=3:control"}) {
     for (const bool is_recorded : {false, true}) {
