@@ -5,8 +5,8 @@
 namespace ddpprof {
 namespace {
 
-template <typename Enum, std::size_t kCount>
-std::optional<Enum> find_name(const std::array<std::string_view, kCount>& names,
+template <typename Enum, std::size_t Count>
+std::optional<Enum> find_name(const std::array<std::string_view, Count>& names,
                               std::string_view text) {
   const auto found = std::ranges::find(names, text);
   if (found == names.end()) return std::nullopt;
