@@ -81,9 +81,9 @@ void check_identity(const std::map<std::string, std::string>& metadata, const Ru
     const auto found = metadata.find(flag);
     const std::string there = found == metadata.end() ? "" : found->second;
     if (there != value) {
-      throw UsageError(subject,
-                       "is of a run with " + flag + " " + there + ", and this has " + value,
-                       "give " + flag + " " + there + ", or start anew");
+      const std::string setting = flag + " " + there;
+      throw UsageError(subject, "is of a run with " + setting + ", and this has " + value,
+                       "give " + setting + ", or start anew");
     }
   }
 }
