@@ -144,6 +144,8 @@ class FileReplacement::Temporary : public File {
 };
 
 FileReplacement::FileReplacement(const fs::path& path) : target_(follow_link(path)) {
+  std::error_code ignored;
+  if (fs::is_directory(target_, ignored)) throw Error(path.string(), "is a folder, not a file");
   file_ = std::make_unique<Temporary>(find_name_beside(target_));
   if (!file_->is_open()) {
     const int error = errno;

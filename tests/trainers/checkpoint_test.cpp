@@ -173,6 +173,25 @@ TEST_F(Checkpoint, ThatIsDamagedOrForeignIsRefused) {
   EXPECT_EQ(refusal(file("none")).first, 1);
 }
 
+TEST_F(Checkpoint, ThatCannotBeWrittenIsNoticedBeforeTheFirstStep) {
+  for (const fs::path& place : {file("none") / "c.safetensors", folder_.path()}) {
+    const fs::path metrics = file("m.jsonl");
+    TrainerProcess process(
+        joined(kTraining, {"--steps", "8", "--checkpoint", place, "--metrics", metrics}));
+    EXPECT_EQ(process.wait(), 1);
+    EXPECT_NE(process.error().find(place.string()), std::string::npos) << process.error();
+    EXPECT_FALSE(fs::exists(metrics)) << "nothing was begun";
+  }
+}
+
+TEST_F(Checkpoint, AtTheEndOfTheRunSaysThatNothingIsLeft) {
+  const fs::path saved = file("c.safetensors");
+  ASSERT_EQ(run("single", 1, {"--steps", "8", "--checkpoint", saved}), std::vector<int>{0});
+  const auto [code, said] = refusal(saved);
+  EXPECT_EQ(code, 0) << said;
+  EXPECT_NE(said.find("nothing is left to train"), std::string::npos) << said;
+}
+
 TEST_F(Checkpoint, KeepsTheMetricsOfTheStepsBefore) {
   const fs::path saved = file("c.safetensors"), metrics = file("m.jsonl"), once = file("n.jsonl");
   ASSERT_EQ(run("single", 1, {"--steps", "8", "--metrics", once}), std::vector<int>{0});

@@ -1,5 +1,6 @@
 #include "trainers/common/checkpoints.h"
 
+#include "profiler/formats/file.h"
 #include "trainers/common/accelerator.h"
 #include "trainers/workloads/model.h"
 
@@ -62,6 +63,12 @@ void put_back_random_states(const RunContext& context, const NamedTensors& state
 
 }  // namespace
 
+Checkpoints::Checkpoints(RunContext& context) : context_(context) {
+  if (!context.input.options.checkpoint.empty() && context.input.place.rank == 0) {
+    const FileReplacement trial(context.input.options.checkpoint);
+  }
+}
+
 RunState Checkpoints::state() {
   const TrainOptions& options = context_.input.options;
   const Update& update = context_.loop.update();
@@ -102,6 +109,11 @@ void Checkpoints::resume() {
     std::fprintf(stderr, "goes on after step %lld of %s%s\n", static_cast<long long>(state.step),
                  options.resume.c_str(),
                  has_random ? "" : ", which was written on other devices: dropout is drawn anew");
+    if (state.step >= context_.loop.run_steps()) {
+      std::fprintf(stderr,
+                   "nothing is left to train: the run has %lld steps; --steps N makes it longer\n",
+                   static_cast<long long>(context_.loop.run_steps()));
+    }
   }
 }
 

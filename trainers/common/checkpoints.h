@@ -11,7 +11,8 @@ namespace ddpprof {
 // --checkpoint, --checkpoint-every and --resume. Rank 0 writes, every rank reads; all take part.
 class Checkpoints {
  public:
-  explicit Checkpoints(RunContext& context) : context_(context) {}
+  // Throws: Error when --checkpoint cannot be written, before anything is trained for nothing.
+  explicit Checkpoints(RunContext& context);
 
   // Before the first step. Does nothing without --resume.
   // Throws: as read_checkpoint().
