@@ -75,15 +75,24 @@ void check_sum(std::string_view content, const std::string& subject) {
   }
 }
 
+[[noreturn]] void fail_identity(const std::string& subject, const std::string& setting,
+                                const std::string& value) {
+  throw UsageError(subject, "is of a run with " + setting + ", and this has " + value,
+                   "give " + setting + ", or start anew");
+}
+
 void check_identity(const std::map<std::string, std::string>& metadata, const RunState& state,
                     const std::string& subject) {
   for (const auto& [flag, value] : state.identity) {
     const auto found = metadata.find(flag);
-    const std::string there = found == metadata.end() ? "" : found->second;
-    if (there != value) {
-      const std::string setting = flag + " " + there;
-      throw UsageError(subject, "is of a run with " + setting + ", and this has " + value,
-                       "give " + setting + ", or start anew");
+    if (found == metadata.end()) {
+      throw Error(subject, "does not say of what run it is", kNotOurs);
+    }
+    if (found->second != value) {
+      std::string setting = flag;
+      setting += " ";
+      setting += found->second;
+      fail_identity(subject, setting, value);
     }
   }
 }
